@@ -6,11 +6,11 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { closeWithin, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import { listenerTimes } from '@headset-cloud/kit/listeners/http-listener.ts';
-import type { PlatformProcess } from '@headset-cloud/kit/process.ts';
+import type { PlatformProcess } from '@headset-cloud/process/process.ts';
+import type { ListenAddress } from '@headset-cloud/runtime/config.ts';
+import { closeWithin, listenOn, portOf } from '@headset-cloud/runtime/http-listen.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import { listenerTimes } from '@headset-cloud/runtime/listeners/http-listener.ts';
 import Negotiator from 'negotiator';
 import { Counter } from 'prom-client';
 import { type Content, type Encoding, encodings, notFoundFile, type Stored } from './content.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { address, text } from '@headset-cloud/kit/config.ts';
-import { processConfig } from '@headset-cloud/kit/process-config.ts';
+import { processConfig } from '@headset-cloud/process/process-config.ts';
+import { address, text } from '@headset-cloud/runtime/config.ts';
 
 /** The built server lies in the folder that it serves, its source beside that folder. */
 function defaultDist(): string {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError } from '@headset-cloud/kit/config.ts';
+import { ConfigError } from '@headset-cloud/runtime/config.ts';
 import { cacheControl, contentSecurityPolicy } from './headers.ts';
 import type { Manifest } from './manifest.ts';
 

@@ -1,5 +1,5 @@
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { createProcess, main } from '@headset-cloud/kit/process.ts';
+import { createProcess, main } from '@headset-cloud/process/process.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
 import { createSiteServer } from './app.ts';
 import { siteConfig } from './config.ts';
 import { readContent } from './content.ts';

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorCode, errorCatalogue } from '@headset-cloud/kit/errors.ts';
+import { DomainError, type ErrorCode, errorCatalogue } from '@headset-cloud/runtime/errors.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
 import { useGateway } from './testing/suite.ts';

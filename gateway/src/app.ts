@@ -1,9 +1,9 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import { BlockList } from 'node:net';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { addressOf } from '@headset-cloud/kit/listeners/address.ts';
-import { BodyRoom } from '@headset-cloud/kit/listeners/body-room.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { addressOf } from '@headset-cloud/runtime/listeners/address.ts';
+import { BodyRoom } from '@headset-cloud/runtime/listeners/body-room.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Registry } from 'prom-client';

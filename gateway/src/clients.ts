@@ -1,5 +1,3 @@
-import { type Channel, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { ServiceName } from '@headset-cloud/kit/service-names.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
@@ -9,6 +7,8 @@ import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import { type Channel, type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import type { ServiceName } from '@headset-cloud/runtime/service-names.ts';
 
 /** The services behind the gateway. Every call has a deadline; failures are DomainErrors. */
 export interface GatewayClients {

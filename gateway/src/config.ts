@@ -1,5 +1,12 @@
-import { address, type ConfigOf, type ConfigSpec, choice, integer, text } from '@headset-cloud/kit/config.ts';
-import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
+import { egressConfig } from '@headset-cloud/outbound/egress-config.ts';
+import {
+  address,
+  type ConfigOf,
+  type ConfigSpec,
+  choice,
+  integer,
+  text,
+} from '@headset-cloud/runtime/config.ts';
 
 const httpsInProduction = {
   pattern: /^https:/i,

@@ -1,5 +1,5 @@
-import { timeLeft } from '@headset-cloud/kit/deadline.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { timeLeft } from '@headset-cloud/runtime/deadline.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from './testing/gateway.ts';
 

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Context } from 'koa';
 import { hasNoBody, parseJson, readBytes, requireJson } from './http/body.ts';
 import type { JsonText } from './http/json.ts';

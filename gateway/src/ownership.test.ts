@@ -1,6 +1,6 @@
-import { timeLeft, withDeadline } from '@headset-cloud/kit/deadline.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { timeLeft, withDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { createOwnership } from './ownership.ts';
 
 /** Counts the lookups for applications that are not known to belong to the client. */

@@ -1,8 +1,8 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { requireTime, untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
-import { isTooSlow, isTransient } from '@headset-cloud/kit/errors.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { requireTime, untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { isTooSlow, isTransient } from '@headset-cloud/runtime/errors.ts';
 import { LRUCache } from 'lru-cache';
 import type { ClientLimits, Shares, UnauthorizedCaller } from './shares/shares.ts';
 

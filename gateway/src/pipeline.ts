@@ -1,12 +1,12 @@
 import type { BlockList } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline as flow } from 'node:stream/promises';
-import { withActor } from '@headset-cloud/kit/audit/actor.ts';
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { withDeadline } from '@headset-cloud/kit/deadline.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { addressOf } from '@headset-cloud/kit/listeners/address.ts';
-import type { BodyRoom } from '@headset-cloud/kit/listeners/body-room.ts';
+import { withActor } from '@headset-cloud/rpc/actor.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { withDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { addressOf } from '@headset-cloud/runtime/listeners/address.ts';
+import type { BodyRoom } from '@headset-cloud/runtime/listeners/body-room.ts';
 import type { Context } from 'koa';
 import { type Answer, sendJson } from './http/answer.ts';
 import { GatewayError } from './http/errors.ts';

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
 import { startTestGateway, type TestGateway } from './testing/gateway.ts';

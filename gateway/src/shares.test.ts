@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId } from './testing/fakes.ts';
 import { startTestGateway, type TestGateway } from './testing/gateway.ts';
 

@@ -1,9 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { type Import, importsOf, inCircles, root, sources } from './imports.ts';
 
 const services: readonly string[] = serviceNames;
+/** The packages of the kit, and the packages of the kit that each may import. */
+const kit: Readonly<Record<string, readonly string[]>> = {
+  runtime: [],
+  store: ['runtime'],
+  eventlog: ['runtime', 'store'],
+  rpc: ['runtime'],
+  outbound: ['runtime'],
+  cli: ['runtime'],
+  rules: ['runtime', 'store', 'eventlog', 'rpc'],
+  process: ['runtime', 'store', 'eventlog', 'rpc', 'cli', 'rules'],
+};
 const product = (file: string) => !file.endsWith('.test.ts') && !file.includes('/testing/');
 
 /** Rules as functions from an import to a complaint; each is shown to be able to fail below. */
@@ -14,25 +25,30 @@ const rules: Record<string, (i: Import) => boolean> = {
       target,
     ) ||
       /\/(grpc|store|consumers|admin|http)\//.test(target) ||
-      /^@headset-cloud\/(embedded\/|kit\/(rpc|store|eventlog|telemetry|logger|host|admin-server))/.test(
-        target,
-      )),
+      /^@headset-cloud\/(embedded|rpc|store|eventlog|process|runtime\/(telemetry|logger))\//.test(target)),
   'no service imports another; they meet in proto and kit': ({ file, target }) => {
     const own =
-      /^services\/([^/]+)\//.exec(file)?.[1] ?? (file.startsWith('gateway/') ? 'gateway' : undefined);
+      /^services\/(?:kit\/)?([^/]+)\//.exec(file)?.[1] ??
+      (file.startsWith('gateway/') ? 'gateway' : undefined);
     if (!own || own === 'standalone' || own === 'prepare') return false;
     const other =
-      /^@headset-cloud\/([^/]+)/.exec(target)?.[1] ?? /^(?:services\/([^/]+)|gateway)\//.exec(target)?.[1];
-    return other !== undefined && ![own, 'kit', 'proto'].includes(other);
+      /^@headset-cloud\/([^/]+)/.exec(target)?.[1] ??
+      /^(?:services\/(?:kit\/)?([^/]+)|gateway)\//.exec(target)?.[1];
+    return other !== undefined && ![own, 'proto', ...Object.keys(kit)].includes(other);
+  },
+  'a package of the kit imports only the packages below it': ({ file, target }) => {
+    const own = /^services\/kit\/([^/]+)\//.exec(file)?.[1];
+    const other = /^@headset-cloud\/([^/]+)/.exec(target)?.[1] ?? '';
+    return own !== undefined && other in kit && other !== own && kit[own]?.includes(other) !== true;
   },
   'only the wiring knows which stack it is': ({ file, target }) =>
     /^(services\/(?!kit|embedded|standalone|prepare)|gateway)/.test(file) &&
     !/\/(main|main\..*)\.ts$/.test(file) &&
-    /@headset-cloud\/embedded\/|kit\/(store\/mongo|eventlog\/kafka|host)/.test(target),
+    /@headset-cloud\/(embedded\/|store\/mongo|eventlog\/kafka|process\/host)/.test(target),
   'only the assembly and the RPCs themselves import RPCs': ({ file, target }) =>
     /^services\/[^/]+\/src\/grpc\//.test(target) && !/\/src\/(grpc\/|build\.ts$)/.test(file),
   'kafkajs stays behind the EventLog port (rule C4)': ({ file, target }) =>
-    target === 'kafkajs' && !/^(tests\/|services\/kit\/src\/eventlog\/kafka)/.test(file),
+    target === 'kafkajs' && !/^(tests\/|services\/kit\/eventlog\/src\/kafka)/.test(file),
   'nothing of the product imports tests': ({ file, target }) =>
     !file.startsWith('tests/') && /^(tests\/|@headset-cloud\/tests)/.test(target),
 };
@@ -45,6 +61,10 @@ const seeds: Record<string, Import> = {
   'no service imports another; they meet in proto and kit': {
     file: 'services/devices/src/x.ts',
     target: '@headset-cloud/notifier/build.ts',
+  },
+  'a package of the kit imports only the packages below it': {
+    file: 'services/kit/runtime/src/x.ts',
+    target: '@headset-cloud/rpc/types.ts',
   },
   'only the wiring knows which stack it is': {
     file: 'services/devices/src/x.ts',

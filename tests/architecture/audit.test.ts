@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditActions } from '@headset-cloud/kit/audit/actions.ts';
+import { auditActions } from '@headset-cloud/rules/audit/actions.ts';
 import { notRecorded, reads, recorded } from './audit.ts';
 import { methodsOfProtos, namedCallers } from './callers.ts';
 import { root } from './imports.ts';

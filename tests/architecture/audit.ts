@@ -41,10 +41,10 @@ export const recorded: Readonly<Record<string, string>> = {
   'headset.notifier.v1.DeliveriesService/Recover': 'notifier/src/own/recoveries.ts',
   'headset.billing.v1.BillingAdminService/PutPlans': 'billing/src/admin/plans.ts',
   'headset.billing.v1.BillingAdminService/AddUsage': 'billing/src/admin/usage.ts',
-  'headset.eventlog.v1.DeadLettersAdminService/ReplayDeadLetter': 'kit/src/dead-letters/admin.ts',
-  'headset.eventlog.v1.DeadLettersAdminService/DiscardDeadLetter': 'kit/src/dead-letters/admin.ts',
-  'headset.secrets.v1.SecretsAdminService/LookThroughSecrets': 'kit/src/sealed/admin.ts',
-  'headset.secrets.v1.SecretsAdminService/ForgetSecretKey': 'kit/src/sealed/admin.ts',
+  'headset.eventlog.v1.DeadLettersAdminService/ReplayDeadLetter': 'kit/rules/src/dead-letters/admin.ts',
+  'headset.eventlog.v1.DeadLettersAdminService/DiscardDeadLetter': 'kit/rules/src/dead-letters/admin.ts',
+  'headset.secrets.v1.SecretsAdminService/LookThroughSecrets': 'kit/rules/src/sealed/admin.ts',
+  'headset.secrets.v1.SecretsAdminService/ForgetSecretKey': 'kit/rules/src/sealed/admin.ts',
 };
 
 const isOperation =

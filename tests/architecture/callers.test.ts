@@ -1,5 +1,5 @@
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { actualCallers, edges, methodsOfProtos, namedCallers, sourcesOfComponents } from './callers.ts';
 
 const sources = sourcesOfComponents();

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { type Component, ComponentSchema, callers } from '@headset-cloud/proto/common/v1/callers_pb.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { root, sources } from './imports.ts';
 
 /** A component of the platform, or `ctl`: an operator. */

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Terminal } from '@headset-cloud/cli/output.ts';
 import { runCtl } from '@headset-cloud/ctl/program.ts';
 import { runHc } from '@headset-cloud/hc/program.ts';
-import type { Terminal } from '@headset-cloud/kit/cli/output.ts';
 import { manual, manualFiles } from '../support/manual.ts';
 import { root } from './imports.ts';
 

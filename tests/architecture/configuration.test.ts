@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ConfigKey, readConfig } from '@headset-cloud/kit/config.ts';
 import { prepareConfig } from '@headset-cloud/prepare/config.ts';
+import { type ConfigKey, readConfig } from '@headset-cloud/runtime/config.ts';
 import { configurationDocument, configurationFile, defaultPorts, parts } from './configuration.ts';
 import { root, sources } from './imports.ts';
 
@@ -44,7 +44,7 @@ describe('each error for a setting shows a valid value', () => {
   });
 
   /** In these files the setting is valid, and a file that it names is not. */
-  const exempt = ['services/kit/src/tls/certificate-files.ts'];
+  const exempt = ['services/kit/runtime/src/tls/certificate-files.ts'];
 
   // A list by hand, because several settings contradict each other.
   it('also errors about several settings', () => {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
-import { stepProblems } from '@headset-cloud/kit/schema/additive.ts';
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
+import { lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
+import { stepProblems } from './breaking/additive.ts';
 import { stepsOfRelease, stepsOfToday } from './breaking/steps.ts';
 import { root, sources } from './imports.ts';
 

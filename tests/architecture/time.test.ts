@@ -4,8 +4,8 @@ import { root, sources } from './imports.ts';
 
 /**
  * Tests outside `tests/bench` must not depend on the machine's speed: they take time from a fake
- * (`@headset-cloud/kit/testing/fake-time.ts`), and product code takes it from the port `Time`
- * (`@headset-cloud/kit/clock.ts`).
+ * (`@headset-cloud/runtime/testing/fake-time.ts`), and product code takes it from the port `Time`
+ * (`@headset-cloud/runtime/clock.ts`).
  */
 const inTests =
   /performance\.now|Date\.now\(\)(?: \/ \d+)? -|- Date\.now\(\)|(?<!(?:jest|time)\.)\bsetTimeout\b|(?<!time\.)\bsetInterval\b|timers\/promises|memoryUsage|hrtime/g;
@@ -24,7 +24,7 @@ const productFiles = all.filter(
     /^(?:services|gateway)\//.test(file) &&
     !isTest(file) &&
     !file.includes('/testing/') &&
-    file !== 'services/kit/src/clock.ts',
+    file !== 'services/kit/runtime/src/clock.ts',
 );
 
 function countMatches(files: readonly string[], pattern: RegExp): Record<string, number> {

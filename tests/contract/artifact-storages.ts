@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { givenS3, type RunningS3, startS3, whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { type ChosenStorage, chooseStorage } from '@headset-cloud/updates/storage/choose.ts';
 

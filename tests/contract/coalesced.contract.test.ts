@@ -1,5 +1,5 @@
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import { coalescedChange, coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import { coalescedChange, coalescedReader, coalescedWriter } from '@headset-cloud/store/coalesced.ts';
 import type { TransactionDocument } from '@headset-cloud/transactions/store/documents.ts';
 import { openOfDevices } from '@headset-cloud/transactions/store/open-of-device.ts';
 import { describeUnless } from '../support/skip.ts';

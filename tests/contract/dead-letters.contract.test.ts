@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import {
   deadLetterTopic,
   type EventLog,
@@ -7,8 +6,9 @@ import {
   NewerVersionError,
   PoisonEventError,
   type RunningSubscription,
-} from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+} from '@headset-cloud/eventlog/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { jest } from '@jest/globals';
 import { describeUnless } from '../support/skip.ts';
 import { embeddedStack, kafkaStack, type LogStack, openLog } from './eventlog-stacks.ts';

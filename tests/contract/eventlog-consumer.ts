@@ -5,7 +5,7 @@
  * the second batch waits until the offset behind the first one is stored, prints `stored`, and never ends.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { openLog } from './eventlog-stacks.ts';
 
 const [address = '', topic = '', group = '', finish = '0', eventMs = '0'] = process.argv.slice(2);

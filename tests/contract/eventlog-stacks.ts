@@ -5,9 +5,9 @@ import { type KafkaBroker, kafkaMissing, startKafka } from '@headset-cloud/demo/
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { LogTopic } from '@headset-cloud/embedded/log-topic.ts';
-import { connectKafka, type KafkaOptions } from '@headset-cloud/kit/eventlog/kafka.ts';
-import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { connectKafka, type KafkaOptions } from '@headset-cloud/eventlog/kafka.ts';
+import type { EventLog } from '@headset-cloud/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 
 /** One adapter of the EventLog port, as the contract suite and its child processes open it. */
 export interface LogStack {

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import {
   deadLetterTopic,
   type EventLog,
@@ -13,8 +12,9 @@ import {
   partitionAndOffset,
   type RunningSubscription,
   type Subscription,
-} from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+} from '@headset-cloud/eventlog/types.ts';
+import { DomainError, isTransient } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { jest } from '@jest/globals';
 import { describeUnless } from '../support/skip.ts';
 import { embeddedStack, kafkaStack, type LogStack, openLog } from './eventlog-stacks.ts';

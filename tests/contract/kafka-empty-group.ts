@@ -2,9 +2,9 @@
  * Ends when the broker has ended the sessions of all members of a group. Arguments: brokers, group. The test of a
  * frozen member waits for this process without its own event loop.
  */
-import { createClient } from '@headset-cloud/kit/eventlog/kafka-client.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createClient } from '@headset-cloud/eventlog/kafka-client.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 const [brokers = '', group = ''] = process.argv.slice(2);
 const logger = createLogger({ service: 'contract', level: 'silent' });

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { EventLog } from '@headset-cloud/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { jest } from '@jest/globals';
 import { describeUnless } from '../support/skip.ts';
 import { kafkaStack, openLog } from './eventlog-stacks.ts';

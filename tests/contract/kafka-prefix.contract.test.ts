@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '@headset-cloud/kit/eventlog/kafka-client.ts';
-import { deadLetterTopic, type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createClient } from '@headset-cloud/eventlog/kafka-client.ts';
+import { deadLetterTopic, type LogEvent, PoisonEventError } from '@headset-cloud/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { jest } from '@jest/globals';
 import { describeUnless } from '../support/skip.ts';
 import { kafkaStack, openLog } from './eventlog-stacks.ts';

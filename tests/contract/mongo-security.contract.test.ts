@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
 import { type RunningMongo, startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createStartUp } from '@headset-cloud/kit/start-up.ts';
-import { connectMongo, openMongo } from '@headset-cloud/kit/store/mongo.ts';
-import { type Authority, createAuthority, type Issued } from '@headset-cloud/kit/testing/authority.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createStartUp } from '@headset-cloud/runtime/start-up.ts';
+import { type Authority, createAuthority, type Issued } from '@headset-cloud/runtime/testing/authority.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import { connectMongo, openMongo } from '@headset-cloud/store/mongo.ts';
 import { MongoClient } from 'mongodb';
 import { describeUnless } from '../support/skip.ts';
 

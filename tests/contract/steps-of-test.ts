@@ -1,4 +1,4 @@
-import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 
 /** Steps with a visible effect: the first step makes numbers unique. */
 export const contractSteps: ServiceSteps = {

@@ -1,7 +1,7 @@
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
-import { type Crash, withCrashes } from '@headset-cloud/kit/testing/crash-points.ts';
+import { type Crash, withCrashes } from '@headset-cloud/process/testing/crash-points.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { connectMongo } from '@headset-cloud/store/mongo.ts';
+import { createStepRunner } from '@headset-cloud/store/schema/runner.ts';
 import { contractSteps } from './steps-of-test.ts';
 
 /** Runs the steps. Arguments: the server's URI, the database prefix, and the failpoint at which the process dies. */

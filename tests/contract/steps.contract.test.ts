@@ -6,18 +6,18 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunningMongo, startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import { connectMongo } from '@headset-cloud/store/mongo.ts';
 import {
   createStepRunner,
   type StepRunner,
   type StepRunnerOptions,
   type StepsDocument,
-} from '@headset-cloud/kit/schema/runner.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
-import type { Store, StoreConnection } from '@headset-cloud/kit/store/types.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+} from '@headset-cloud/store/schema/runner.ts';
+import type { Store, StoreConnection } from '@headset-cloud/store/types.ts';
 import { expect, jest } from '@jest/globals';
 import { describeUnless } from '../support/skip.ts';
 import { contractSteps } from './steps-of-test.ts';

@@ -1,4 +1,4 @@
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { BSON, ObjectId } from 'mongodb';
 
 /** A collection of documents of every shape. */

@@ -1,4 +1,4 @@
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { Binary, type Document, Long, ObjectId } from 'mongodb';
 import { type AnyCollection, answer } from './store-answers.ts';
 

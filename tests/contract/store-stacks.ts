@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
-import type { StoreConnection } from '@headset-cloud/kit/store/types.ts';
+import { connectMongo } from '@headset-cloud/store/mongo.ts';
+import type { StoreConnection } from '@headset-cloud/store/types.ts';
 
 /** A store for operations, and the function that stops it. */
 export interface Stack {

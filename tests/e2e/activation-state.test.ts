@@ -1,7 +1,7 @@
 import { endlessPackage } from '@headset-cloud/demo/headset/operations.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import jwt from 'jsonwebtoken';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Activate } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { admin, createTenant, describeOnStack, imei, type Tenant } from './harness.ts';
 import { everyRoute } from './routes.ts';
 

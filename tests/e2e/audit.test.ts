@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createApiClient } from '@headset-cloud/demo/api.ts';
 import { createAdmin, provisionApplication } from '@headset-cloud/demo/provision.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { crashingAt } from '../faults/inside/environment.ts';
 import { ctl, ctlJson, ctlWith } from './ctl.ts';
 import { createTenant, describeOnStack, ownBacking, stack as suiteStack, type Tenant } from './harness.ts';

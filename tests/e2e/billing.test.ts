@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { startSora } from './sora.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { type Arrival, type Receiver, type Reply, startReceiver } from './receiver.ts';

@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { startSora, type TestSora } from './sora.ts';
 

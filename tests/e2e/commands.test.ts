@@ -1,5 +1,5 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Command, ExtraType, LaunchType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const extrasLimit = 4096;

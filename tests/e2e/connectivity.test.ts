@@ -1,7 +1,7 @@
 import type { DeviceContent } from '@headset-cloud/demo/headset/content.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BluetoothMode, type Result } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { reports } from '../conformance/faults/fault.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 

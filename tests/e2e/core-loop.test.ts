@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const commandOperation = 'put-v1-applications-devices-commands';

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect as http2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { mintToken } from '@headset-cloud/demo/headset/identity.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeadsetLinkService } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { instancesWanted } from './instances.ts';
 

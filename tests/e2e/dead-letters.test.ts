@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { admin, ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 

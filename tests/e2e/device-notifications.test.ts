@@ -1,7 +1,7 @@
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import type { ReportBody, ReportDetails } from '@headset-cloud/demo/headset/outbox.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { startReceiver } from './receiver.ts';
 

@@ -1,6 +1,6 @@
 import { languageInUse } from '@headset-cloud/demo/headset/content.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const canceledByReset = 'The transaction was canceled because it occurred before reset.';

@@ -6,8 +6,8 @@ import { createApiClient } from '@headset-cloud/demo/api.ts';
 import { startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import { createAdmin, provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { type ConnectProxy, startConnectProxy } from '@headset-cloud/kit/testing/connect-proxy.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type ConnectProxy, startConnectProxy } from '@headset-cloud/outbound/testing/connect-proxy.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { imei } from './harness.ts';
 
 const client = { clientId: 'proxied', clientSecret: randomBytes(24).toString('hex') };

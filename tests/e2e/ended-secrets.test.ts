@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { countIn } from './forgetting.ts';
 import { describeOnStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';

@@ -1,7 +1,7 @@
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { generatedBytes } from '@headset-cloud/demo/headset/uploads.ts';
 import { type FileStore, startFileStore } from '@headset-cloud/demo/integrator/file-store.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const limitBytes = 20_971_520;

@@ -1,6 +1,6 @@
 import { provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { counted, countIn, ctlOf, documented, inDocuments, killedAt } from './forgetting.ts';
 import { ago, describeOnStack, imei } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';

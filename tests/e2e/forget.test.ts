@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { counted, ctlOf, documented, inDocuments, killedAt } from './forgetting.ts';
 import { ago, describeOnStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';

@@ -20,8 +20,8 @@ import { type Backing, type SharedBacking, shareBacking } from '@headset-cloud/d
 import type { IssuerClient } from '@headset-cloud/demo/stack/stack.ts';
 import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type Fault, faultyHeadset } from '../conformance/faults/fault.ts';
 import { describeUnless } from '../support/skip.ts';
 import { noteSecret, noteSecretsIn } from './log-secrets.ts';

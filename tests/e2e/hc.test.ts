@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer, text as textOf } from 'node:stream/consumers';
 import { startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { itUnless } from '../support/skip.ts';
 import { missingTools } from '../support/tools.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';

@@ -1,5 +1,5 @@
-import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createAuthority } from '@headset-cloud/runtime/testing/authority.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { describeOnStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 

@@ -4,9 +4,9 @@ import { constants, connect as http2 } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeadsetLinkService } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import jwt from 'jsonwebtoken';
 import { createTenant, describeOnStack, imei, stack, type Tenant } from './harness.ts';
 

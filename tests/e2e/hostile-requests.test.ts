@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { openRaw, type RawAnswer, rawRequest, rawStatuses } from './raw-http.ts';
 import { plain } from './tokens.ts';

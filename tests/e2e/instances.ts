@@ -1,6 +1,6 @@
 import type { InstanceCounts } from '@headset-cloud/demo/stack/instances.ts';
 import { whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 
 /** INSTANCES: number of processes of each service and of the gateway in the suite's real stack. */
 export function instancesWanted(): number {

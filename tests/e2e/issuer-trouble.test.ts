@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { signToken, startTestIssuer, type TestIssuer, testKey } from '@headset-cloud/gateway/testing/keys.ts';
-import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { expiredCertificate } from '@headset-cloud/runtime/testing/certificate.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { ctlWith } from './ctl.ts';
 

@@ -1,5 +1,5 @@
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { describeOnStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 import { type Receiver, startReceiver } from './receiver.ts';

@@ -1,5 +1,5 @@
 import { instancesOf } from '@headset-cloud/demo/stack/instances.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { admin, createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { instancesWanted, ofEveryService } from './instances.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { readIdentities } from '@headset-cloud/demo/headset/identity.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ctl, ctlFed, ctlJson } from './ctl.ts';
 import { createTenant, describeOnStack, imei, type Tenant } from './harness.ts';
 

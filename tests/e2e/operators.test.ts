@@ -7,7 +7,7 @@ import { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { readIdentities } from '@headset-cloud/demo/headset/identity.ts';
 import { startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import type { IssuerClient } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { ctl, ctlJson, ctlWith } from './ctl.ts';
 import { createTenant, describeOnStack, imei, newIssuerClient, stack, type Tenant } from './harness.ts';

@@ -9,9 +9,9 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import { createAdmin, provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { kafkaNames } from '@headset-cloud/eventlog/kafka-names.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
 import { request } from 'undici';
 import { ctlWith } from './ctl.ts';

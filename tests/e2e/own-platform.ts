@@ -11,7 +11,7 @@ import {
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
 import { type Stack, type StackOptions, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { contractChecked, imei, ownBacking, stack as suiteStack } from './harness.ts';
 import { type Receiver, type Reply, startReceiver } from './receiver.ts';
 

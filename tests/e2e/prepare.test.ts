@@ -8,11 +8,11 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import { createAdmin, provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { type StepsDocument, stepsCollection } from '@headset-cloud/kit/schema/runner.ts';
-import { databaseOf, serviceNames } from '@headset-cloud/kit/service-names.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { deadLetterTopic, topics } from '@headset-cloud/eventlog/types.ts';
 import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
+import { databaseOf, serviceNames } from '@headset-cloud/runtime/service-names.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import { type StepsDocument, stepsCollection } from '@headset-cloud/store/schema/runner.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { request } from 'undici';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const canceledByRequest = 'The transaction was canceled by a cancel request.';

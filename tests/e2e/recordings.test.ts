@@ -5,7 +5,7 @@ import type { SimulatedRecording } from '@headset-cloud/demo/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import { signedUrlRequestCheck } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { readDocument } from '@headset-cloud/gateway/openapi/document.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ctlWith } from './ctl.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { startSora, type TestSora } from './sora.ts';

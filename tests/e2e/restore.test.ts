@@ -1,8 +1,8 @@
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { provisionDevice } from '@headset-cloud/demo/provision.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 import { type Drill, registerAgain, startDrill } from './restore/drill.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import type { Behaviour } from '@headset-cloud/demo/headset/behaviour.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { ConnectResponse } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { type Fault, receives, sends } from '../conformance/faults/fault.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type RunningMongo, startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { MongoClient } from 'mongodb';
 import { request } from 'undici';
 import { describeUnless } from '../support/skip.ts';

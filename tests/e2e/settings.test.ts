@@ -1,5 +1,5 @@
 import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { startReceiver } from './receiver.ts';
 

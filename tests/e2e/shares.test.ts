@@ -1,5 +1,5 @@
 import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ctl } from './ctl.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { instancesWanted } from './instances.ts';

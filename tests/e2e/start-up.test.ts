@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
-import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
-import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
-import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { GrpcChannel } from '@headset-cloud/rpc/grpc.ts';
+import { createClient } from '@headset-cloud/rpc/types.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
+import { expiredCertificate } from '@headset-cloud/runtime/testing/certificate.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 
 /** A service starts while its database and broker are unavailable. The test needs neither. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { ctlWith } from './ctl.ts';
 

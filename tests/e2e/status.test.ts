@@ -1,6 +1,6 @@
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { type JsonObject, readDocument } from '@headset-cloud/gateway/openapi/document.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { rawRequest } from './raw-http.ts';
 import { plain } from './tokens.ts';

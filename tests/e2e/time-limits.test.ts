@@ -1,5 +1,5 @@
 import type { Headset, HeadsetOptions } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { startVanishingLine, type VanishingLine } from '../support/vanishing-line.ts';
 import { ago, describeOnStack, stack as suiteStack } from './harness.ts';

@@ -14,7 +14,7 @@ import {
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { describeOnStack, imei, ownBacking, stack as suiteStack } from './harness.ts';
 import { type Collector, startCollector } from './otlp.ts';
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import {
   createTenant,
   describeOnStack,

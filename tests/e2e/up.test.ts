@@ -17,7 +17,7 @@ import { callbacksIn } from '@headset-cloud/demo/stack/callbacks.ts';
 import { isFree } from '@headset-cloud/demo/stack/ports.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ctlWith } from './ctl.ts';
 import { describeOnStack, stack } from './harness.ts';
 

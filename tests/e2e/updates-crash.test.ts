@@ -6,7 +6,7 @@ import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { createAdmin, provisionApplication } from '@headset-cloud/demo/provision.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { crashingAt } from '../faults/inside/environment.ts';
 import { describeOnStack, ownBacking, stack as suiteStack } from './harness.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { hostilePackages } from '@headset-cloud/updates/testing/hostile-packages.ts';
 import { request } from 'undici';
 import { ctl, ctlJson } from './ctl.ts';

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@headset-cloud/kit/service-names.ts';
+import type { ServiceName } from '@headset-cloud/runtime/service-names.ts';
 
 /** Who calls whom over gRPC (each service's build.ts, the gateway's clients.ts). */
 const calls: Readonly<Record<string, readonly (ServiceName | 'platform')[]>> = {

@@ -3,7 +3,7 @@ import type { LineState } from './network/relay.ts';
 /** A write at which a process kills itself. */
 export interface CrashStep {
   readonly process: string;
-  /** As kit/testing/crash-points.ts says it. */
+  /** As services/kit/process/src/testing/crash-points.ts says it. */
   readonly at: string;
 }
 

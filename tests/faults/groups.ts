@@ -2,7 +2,7 @@ import { auditGroup } from '@headset-cloud/billing/audit/keeper.ts';
 import { deviceLifecycleGroup } from '@headset-cloud/billing/consumers/device-lifecycle.ts';
 import { usageGroup } from '@headset-cloud/billing/consumers/usage.ts';
 import { deviceReportsGroup as devicesGroup } from '@headset-cloud/devices/consumers/device-reports.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 
 /** Who reads which topic (each service's build.ts). */
 export const groups: readonly { readonly group: string; readonly topic: string }[] = [

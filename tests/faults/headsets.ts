@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import { request } from 'undici';
 import type { Effect } from './evidence.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
+import { kafkaNames } from '@headset-cloud/eventlog/kafka-names.ts';
 import type { CrashStep, Fault, Round } from './fault.ts';
 import { beAbsent, skew, swamp } from './injections/headset-talk.ts';
 import { type Poison, poison } from './injections/poison.ts';

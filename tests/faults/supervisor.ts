@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ManagedProcess } from '@headset-cloud/demo/stack/process.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Termination } from './evidence.ts';
 
 /** The end of a process that should run. */

@@ -1,11 +1,11 @@
-import { parseCrashPoint } from '@headset-cloud/kit/testing/crash-points.ts';
+import { parseCrashPoint } from '@headset-cloud/process/testing/crash-points.ts';
 import { partitionsOf, servicesOf } from './callers.ts';
 import { groups } from './groups.ts';
 import type { Targets } from './schedule.ts';
 import { longestLeaseMs, type World } from './world.ts';
 
 /**
- * What the services write under the load (kit/testing/crash-points.ts). The number: at most so many of these writes come
+ * What the services write under the load (services/kit/process/src/testing/crash-points.ts). The number: at most so many of these writes come
  * before the process dies, no more than a few seconds bring.
  */
 const writes: Readonly<Record<string, number>> = {

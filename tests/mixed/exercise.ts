@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import { asksToRepeat, type Begun, checkDeadLetters, type Findings, isEnd, wrongWith } from './findings.ts';
 import type { World } from './world.ts';

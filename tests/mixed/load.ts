@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { call } from './exercise.ts';
 import { type Begun, type Findings, isEnd } from './findings.ts';
 import type { World } from './world.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Check } from '../faults/judge/check.ts';
 import { describeCheck } from '../faults/report.ts';
 import { sourcesOf } from '../support/sources.ts';

@@ -12,8 +12,8 @@ import {
 } from '@headset-cloud/demo/provision.ts';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { startStack } from '@headset-cloud/demo/stack/stack.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { type ServiceName, serviceNames } from '@headset-cloud/kit/service-names.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { type ServiceName, serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { createNetwork } from '../faults/network/network.ts';
 import { withoutLimits } from '../support/limits.ts';
 import type { DeadLetter, Findings } from './findings.ts';

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -89,7 +90,7 @@ function installPackages(folder: string): void {
 }
 
 function workspaces(folder: string): string[] {
-  const services = readdirSync(join(folder, 'services')).map((name) => join('services', name));
+  const services = globSync('services/{*,kit/*}/package.json', { cwd: folder }).map(dirname);
   return ['proto', 'gateway', 'tests', ...services];
 }
 

@@ -9,11 +9,11 @@ import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
 import { missingTools } from '@headset-cloud/tests/support/tools.ts';
 import { parse } from 'yaml';
 import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
 import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
-import { signatureHeaders } from '../../../services/kit/src/outbound/signing.ts';
 import { notifierConfig } from '../../../services/notifier/src/config.ts';
 import { fill, readGuide } from './extract.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { defaultListeners } from '@headset-cloud/kit/listeners/http-listener.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { defaultListeners } from '@headset-cloud/runtime/listeners/http-listener.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { Registry } from 'prom-client';
 import { createSiteServer } from '../../server/app.ts';
 import { readContent } from '../../server/content.ts';

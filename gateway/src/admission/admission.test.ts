@@ -1,5 +1,5 @@
-import { late } from '@headset-cloud/kit/deadline.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { late } from '@headset-cloud/runtime/deadline.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { startTestGateway, type TestGateway } from '../testing/gateway.ts';
 
 let gateway: TestGateway;

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 

@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { expect, test } from '@jest/globals';
 import { AddressRate } from './address-rate.ts';
 

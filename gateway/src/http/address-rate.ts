@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { networkOf } from '@headset-cloud/kit/listeners/address.ts';
+import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { networkOf } from '@headset-cloud/runtime/listeners/address.ts';
 import { LRUCache } from 'lru-cache';
 import { Bucket, type Rate } from '../shares/bucket.ts';
 

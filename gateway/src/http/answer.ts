@@ -1,4 +1,4 @@
-import { type DomainError, errorCatalogue, type ReachedLimit } from '@headset-cloud/kit/errors.ts';
+import { type DomainError, errorCatalogue, type ReachedLimit } from '@headset-cloud/runtime/errors.ts';
 import type { Context } from 'koa';
 import { GatewayError, headerText, invalidBodyMessage } from './errors.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { DomainError } from '@headset-cloud/runtime/errors.ts';
 import getRawBody from 'raw-body';
 import { isUtf8Json } from './content-type.ts';
 import { GatewayError, invalidBody } from './errors.ts';

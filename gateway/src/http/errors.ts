@@ -1,4 +1,4 @@
-import { DomainError, type ErrorCode } from '@headset-cloud/kit/errors.ts';
+import { DomainError, type ErrorCode } from '@headset-cloud/runtime/errors.ts';
 
 /** An error of the gateway itself, with the headers of its answer. */
 export class GatewayError extends DomainError {

@@ -1,9 +1,9 @@
 import type { BlockList } from 'node:net';
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { toDomainError } from '@headset-cloud/kit/errors.ts';
-import { addressOf } from '@headset-cloud/kit/listeners/address.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { toDomainError } from '@headset-cloud/runtime/errors.ts';
+import { addressOf } from '@headset-cloud/runtime/listeners/address.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import type { Middleware } from 'koa';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { sendError } from './answer.ts';

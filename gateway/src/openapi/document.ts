@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ErrorCode } from '@headset-cloud/kit/errors.ts';
+import type { ErrorCode } from '@headset-cloud/runtime/errors.ts';
 import { parse } from 'yaml';
 
 /** The documents whose calls the gateway serves: of the specification, and of the extensions. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { errorCatalogue } from '@headset-cloud/kit/errors.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { errorCatalogue } from '@headset-cloud/runtime/errors.ts';
 import { expect, test } from '@jest/globals';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { createHandlers } from '../routes/index.ts';

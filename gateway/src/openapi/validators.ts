@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { type GatewayError, invalidBody } from '../http/errors.ts';

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import {
   CreateChannelRequestSchema,
   ListSoraVersionsRequestSchema,
 } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { describe, expect, test } from '@jest/globals';
 import { useGateway } from '../testing/suite.ts';
 

@@ -1,5 +1,4 @@
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import {
   AddPairingRequestSchema,
   ChangePairingRequestSchema,
@@ -10,6 +9,7 @@ import {
   ResetConnectivityRequestSchema,
 } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from '../testing/fakes.ts';
 import { useGateway } from '../testing/suite.ts';

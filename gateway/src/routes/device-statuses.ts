@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { GatewayClients } from '../clients.ts';
 import { timeOf } from './decode.ts';
 import { dateOrNull } from './encode.ts';

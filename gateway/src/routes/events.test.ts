@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from '../testing/fakes.ts';
 import { useGateway } from '../testing/suite.ts';

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
 import type { Event } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { GatewayClients } from '../clients.ts';
 import { invalidBody } from '../http/errors.ts';
 import { timeOf } from './decode.ts';

@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { UpdateSettingsRequestSchema } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { expect, test } from '@jest/globals';
 import { useGateway } from '../testing/suite.ts';
 

@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Settings } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Answer } from '../http/answer.ts';
 import { bodyOf } from './decode.ts';

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { GetHardwarePropertiesRequestSchema } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from '../testing/fakes.ts';
 import { useGateway } from '../testing/suite.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { ServiceName } from '@headset-cloud/kit/service-names.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { ServiceName } from '@headset-cloud/runtime/service-names.ts';
 import type { GatewayClients } from '../clients.ts';
 import { activationHandlers } from './activation.ts';
 import { applicationHandlers } from './applications.ts';

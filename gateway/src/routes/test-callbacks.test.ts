@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { SendTestCallbackRequestSchema } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { expect, test } from '@jest/globals';
 import { callbackCheck } from '../openapi/callbacks.ts';
 import { readEventTypes } from '../openapi/event-types.ts';

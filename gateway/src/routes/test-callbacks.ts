@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import type { TestAttempt } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
+import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
 import type { GatewayClients } from '../clients.ts';
 import { invalidBody } from '../http/errors.ts';
 import { readDocument } from '../openapi/document.ts';

@@ -1,10 +1,10 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import {
   CompletionStatus,
   SortBy,
   type Transaction,
   TransactionStatus,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { GatewayClients } from '../clients.ts';
 import { dateOf } from './encode.ts';
 import type { Call, Handlers } from './types.ts';

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import {
   ListAppsRequestSchema,
   ListFirmwareRequestSchema,
@@ -7,6 +6,7 @@ import {
   UpdateAppRequestSchema,
   UpdateFirmwareRequestSchema,
 } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { describe, expect, test } from '@jest/globals';
 import { deviceId } from '../testing/fakes.ts';
 import { useGateway } from '../testing/suite.ts';

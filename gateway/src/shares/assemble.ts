@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock, Time } from '@headset-cloud/kit/clock.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
-import type { RpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
-import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { GrpcChannel } from '@headset-cloud/rpc/grpc.ts';
+import type { RpcSecurity } from '@headset-cloud/rpc/security.ts';
+import type { RpcBinding } from '@headset-cloud/rpc/types.ts';
+import type { Clock, Time } from '@headset-cloud/runtime/clock.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { createPeers, sharesBinding } from './peers.ts';
 import { createShares, type Shares } from './shares.ts';
 

@@ -1,4 +1,4 @@
-import { type Clock, monotonicMs, systemClock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs, systemClock } from '@headset-cloud/runtime/clock.ts';
 
 /** A rate with a burst. */
 export interface Rate {

@@ -1,9 +1,9 @@
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { peersPort } from '@headset-cloud/kit/rpc/peers-port.ts';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { peersPort } from '@headset-cloud/rpc/peers-port.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { Registry } from 'prom-client';
 import { assembleShares } from './assemble.ts';
 import { createShares, reportEveryMs, type Shares } from './shares.ts';

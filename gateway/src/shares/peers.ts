@@ -1,15 +1,9 @@
 import { lookup } from 'node:dns/promises';
-import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import {
-  bind,
-  type Channel,
-  type Client,
-  createClient,
-  type RpcBinding,
-} from '@headset-cloud/kit/rpc/types.ts';
 import { SharesService } from '@headset-cloud/proto/gateway/v1/shares_pb.ts';
+import { bind, type Channel, type Client, createClient, type RpcBinding } from '@headset-cloud/rpc/types.ts';
+import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { reportEveryMs, type Shares, type UsageReport } from './shares.ts';
 
 /** Interval at which the names are resolved again; milliseconds. */

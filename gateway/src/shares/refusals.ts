@@ -1,4 +1,4 @@
-import { DomainError, type ReachedLimit } from '@headset-cloud/kit/errors.ts';
+import { DomainError, type ReachedLimit } from '@headset-cloud/runtime/errors.ts';
 
 /** Retry time if another call has to end first; milliseconds. */
 const underWayRetryMs = 1000;

@@ -1,4 +1,4 @@
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { Share } from './share.ts';
 
 const rate = { perSecond: 10, burst: 20 };

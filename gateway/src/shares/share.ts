@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
 import { Bucket, type Rate } from './bucket.ts';
 
 /** Usage of a key that another gateway reported. */

@@ -1,4 +1,4 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import { LRUCache } from 'lru-cache';
 import type { Rate } from './bucket.ts';
 import { refusals } from './refusals.ts';

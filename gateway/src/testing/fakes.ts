@@ -1,5 +1,3 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { bind, type Handlers, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
@@ -13,6 +11,8 @@ import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import { TransactionStatus, TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import { bind, type Handlers, type RpcBinding } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 type AllHandlers = Handlers<typeof ApplicationsService> &
   Handlers<typeof DevicesService> &

@@ -1,8 +1,8 @@
 import { type BlockList, connect } from 'node:net';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { defaultListeners } from '@headset-cloud/kit/listeners/http-listener.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
+import { defaultListeners } from '@headset-cloud/runtime/listeners/http-listener.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { assembleGateway } from '../assemble.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createFetch } from '@headset-cloud/kit/outbound/fetch.ts';
-import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
+import { createFetch } from '@headset-cloud/outbound/fetch.ts';
+import { expiredCertificate } from '@headset-cloud/runtime/testing/certificate.ts';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { KeySet } from './key-set.ts';

@@ -1,5 +1,5 @@
-import { createFetch } from '@headset-cloud/kit/outbound/fetch.ts';
-import { type ConnectProxy, startConnectProxy } from '@headset-cloud/kit/testing/connect-proxy.ts';
+import { createFetch } from '@headset-cloud/outbound/fetch.ts';
+import { type ConnectProxy, startConnectProxy } from '@headset-cloud/outbound/testing/connect-proxy.ts';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { startTestIssuer, type TestIssuer, type TestKey, testKey } from '../testing/keys.ts';

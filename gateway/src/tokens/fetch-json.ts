@@ -1,4 +1,4 @@
-import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
+import { withinTime } from '@headset-cloud/outbound/time-limit.ts';
 
 /** Fetches a JSON document with limits of size and time. Redirects are rejected, because the address is configured. */
 export async function fetchJson(

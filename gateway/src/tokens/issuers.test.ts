@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig } from '@headset-cloud/kit/config.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gatewayConfig } from '../config.ts';
 import { signToken, type TestKey, testKey } from '../testing/keys.ts';

@@ -1,8 +1,8 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
+import { failureReason } from '@headset-cloud/outbound/reason.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { fetchJson } from './fetch-json.ts';
 import { type Algorithm, type SigningKey, signingKeys } from './jwks.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { unauthenticated } from '../http/errors.ts';

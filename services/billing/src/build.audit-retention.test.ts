@@ -1,9 +1,9 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { dayMs } from '@headset-cloud/kit/retention/config.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { dayMs } from '@headset-cloud/rules/retention/config.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { auditSteps, type RecordDocument, recordsCollection } from './audit/documents.ts';
 import { oldRecords } from './audit/retention.ts';
 import { openWorld, type World } from './testing/world.ts';

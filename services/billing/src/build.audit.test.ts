@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { openWorld, type World } from './testing/world.ts';
 
 /** The audit store (ADR 0044). */

@@ -1,8 +1,8 @@
 import { toJson } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { GetBillResponseSchema } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Bill } from './domain/bill.ts';
 import { parseZone } from './domain/month.ts';
 import { type BillSources, makeBill } from './make-bill.ts';

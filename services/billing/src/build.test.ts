@@ -1,10 +1,10 @@
 import { toJson } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { deadLetterTopic, topics } from '@headset-cloud/eventlog/types.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { GetBillResponseSchema } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { imei, openWorld, type World } from './testing/world.ts';
 
 let world: World;

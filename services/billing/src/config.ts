@@ -1,5 +1,5 @@
-import { type ConfigOf, decimal, text } from '@headset-cloud/kit/config.ts';
-import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
+import { retentionConfig } from '@headset-cloud/rules/retention/config.ts';
+import { type ConfigOf, decimal, text } from '@headset-cloud/runtime/config.ts';
 import { parseZone } from './domain/month.ts';
 
 /** Configuration of the billing service. */

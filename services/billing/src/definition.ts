@@ -1,4 +1,4 @@
-import { defineService } from '@headset-cloud/kit/service.ts';
+import { defineService } from '@headset-cloud/process/service.ts';
 import { buildBilling } from './build.ts';
 import { billingConfig } from './config.ts';
 

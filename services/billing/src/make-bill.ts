@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Zone } from 'luxon';
 import { type Bill, BillSum } from './domain/bill.ts';
 import { compareMonths, type Month, monthAt, spanOf } from './domain/month.ts';

@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { deadLetterTopic, topics } from '@headset-cloud/eventlog/types.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { imei, openWorld, type World } from './testing/world.ts';
 
 let world: World;

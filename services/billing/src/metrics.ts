@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
 export type UsageOutcome = 'taken' | 'duplicate' | 'conflicting' | 'malformed';

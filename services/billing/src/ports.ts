@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { LifecycleChange } from './domain/activity.ts';
 import type { Bill } from './domain/bill.ts';
 import type { Month, Span } from './domain/month.ts';

@@ -1,23 +1,23 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
-import { backoffMs } from '@headset-cloud/kit/backoff.ts';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createForgetMarks, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import { addressRules, parseNetworks } from '@headset-cloud/outbound/address-rules.ts';
+import { createConfiguredConnector, createConnector } from '@headset-cloud/outbound/connector.ts';
+import { egressProxyOf } from '@headset-cloud/outbound/egress-config.ts';
+import { createResolver, type Resolve } from '@headset-cloud/outbound/resolve.ts';
+import type { SealingContext, Service } from '@headset-cloud/process/service.ts';
+import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { bind } from '@headset-cloud/rpc/types.ts';
+import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
+import { createForgetMarks, forgetMarksCollection } from '@headset-cloud/rules/forget/marks.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
   sealedAnswers,
-} from '@headset-cloud/kit/idempotency.ts';
-import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
-import { createConfiguredConnector, createConnector } from '@headset-cloud/kit/outbound/connector.ts';
-import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
-import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
-import { repeat } from '@headset-cloud/kit/repeat.ts';
-import { bind } from '@headset-cloud/kit/rpc/types.ts';
-import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
-import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+} from '@headset-cloud/rules/idempotency.ts';
+import { backoffMs } from '@headset-cloud/runtime/backoff.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import { repeat } from '@headset-cloud/runtime/repeat.ts';
+import { prepared } from '@headset-cloud/store/schema/prepared.ts';
 import { Agent } from 'undici';
 import { communicationAdmin } from './admin/admin.ts';
 import { createDevices } from './clients/devices.ts';

@@ -1,6 +1,6 @@
-import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
-import { parseNetworks, refuseThisMachine } from '@headset-cloud/kit/outbound/address-rules.ts';
-import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
+import { parseNetworks, refuseThisMachine } from '@headset-cloud/outbound/address-rules.ts';
+import { egressConfig } from '@headset-cloud/outbound/egress-config.ts';
+import { address, type ConfigOf, integer, text } from '@headset-cloud/runtime/config.ts';
 
 const MiB = 1024 * 1024;
 

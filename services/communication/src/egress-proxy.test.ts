@@ -1,5 +1,5 @@
-import { type ConnectProxy, startConnectProxy } from '@headset-cloud/kit/testing/connect-proxy.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type ConnectProxy, startConnectProxy } from '@headset-cloud/outbound/testing/connect-proxy.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { single, useStudio } from './testing/recordings.ts';
 
 const use = useStudio(single);

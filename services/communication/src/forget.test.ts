@@ -1,6 +1,6 @@
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import {
   type ChannelDocument,
   type ConnectionDocument,

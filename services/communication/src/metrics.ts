@@ -1,7 +1,7 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Implausible } from '@headset-cloud/kit/outside-time.ts';
-import { setAllOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Implausible } from '@headset-cloud/runtime/outside-time.ts';
+import { setAllOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { takenAt } from './domain/places.ts';
 import type { SoraTime } from './domain/sora-event.ts';

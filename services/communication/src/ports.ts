@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Place } from './domain/places.ts';
 import type { RecordingEvent, RecordingState, Setting, UploadFile } from './domain/recording.ts';
 import type { SignedUrls } from './domain/signed-urls.ts';

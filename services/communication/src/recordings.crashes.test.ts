@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { multi, useStudio } from './testing/recordings.ts';
 import type { Body } from './testing/world.ts';
 

@@ -1,5 +1,5 @@
 import type { SimulatedRecording } from '@headset-cloud/demo/sora/simulator.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { multi, useStudio } from './testing/recordings.ts';
 import type { Body } from './testing/world.ts';
 

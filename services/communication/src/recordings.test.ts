@@ -1,5 +1,5 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { failures } from './domain/recording.ts';
 import { archiveHash, multi, part, single, useStudio } from './testing/recordings.ts';
 import { type Body, MiB } from './testing/world.ts';

@@ -1,5 +1,5 @@
 import { signaturesOf } from '@headset-cloud/demo/sora/storage.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { failures } from './domain/recording.ts';
 import { archiveHash, multi, part, useStudio } from './testing/recordings.ts';
 import type { Body } from './testing/world.ts';

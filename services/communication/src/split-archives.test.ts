@@ -1,5 +1,5 @@
 import type { SimulatedConnection, Webhook } from '@headset-cloud/demo/sora/simulator.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { failures } from './domain/recording.ts';
 import { single, useStudio } from './testing/recordings.ts';
 

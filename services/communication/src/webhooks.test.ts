@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 import { request } from 'undici';
 import { createConnectionStore } from './store/connections.ts';

@@ -5,12 +5,7 @@ import { toJson } from '@bufbuild/protobuf';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { bind, type Client, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { Service } from '@headset-cloud/kit/service.ts';
+import type { Service } from '@headset-cloud/process/service.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import {
   ConnectivityTarget,
@@ -18,6 +13,11 @@ import {
   OperationSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { DevicesService, type SendOperationRequest } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { bind, type Client, createClient, type Handlers } from '@headset-cloud/rpc/types.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { Registry } from 'prom-client';
 import { buildConnectivity } from './build.ts';
 

@@ -1,6 +1,6 @@
-import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { Service, ServiceContext } from '@headset-cloud/process/service.ts';
 import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { createClient } from '@headset-cloud/rpc/types.ts';
 import type { ConnectivityConfig } from './config.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { createMetrics } from './metrics.ts';

@@ -1,4 +1,4 @@
-import type { ConfigOf } from '@headset-cloud/kit/config.ts';
+import type { ConfigOf } from '@headset-cloud/runtime/config.ts';
 
 /** Keys of the connectivity service: none. */
 export const connectivityConfig = {} as const;

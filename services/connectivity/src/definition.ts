@@ -1,4 +1,4 @@
-import { defineService } from '@headset-cloud/kit/service.ts';
+import { defineService } from '@headset-cloud/process/service.ts';
 import { buildConnectivity } from './build.ts';
 import { connectivityConfig } from './config.ts';
 

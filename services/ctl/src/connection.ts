@@ -6,14 +6,14 @@ import { resolve } from 'node:path';
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
-import { operatorHeaders } from '@headset-cloud/kit/audit/operator.ts';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { networkReason, neverReached } from '@headset-cloud/kit/cli/network.ts';
-import { visible } from '@headset-cloud/kit/cli/output.ts';
-import type { Files } from '@headset-cloud/kit/cli/standard-streams.ts';
-import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { networkReason, neverReached } from '@headset-cloud/cli/network.ts';
+import { visible } from '@headset-cloud/cli/output.ts';
+import type { Files } from '@headset-cloud/cli/standard-streams.ts';
+import { withinTime } from '@headset-cloud/outbound/time-limit.ts';
+import type { ProcessStatus } from '@headset-cloud/process/admin-server.ts';
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
+import { operatorHeaders } from '@headset-cloud/rules/audit/operator.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** The services that have an operators' listener. */

@@ -1,4 +1,4 @@
-import { cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
 
 /** The exit codes; also listed in `--help` and README.md. */
 export const exitCodes = {

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 

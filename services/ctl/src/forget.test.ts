@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { ForgetDeviceRequest as ForgetCallbacks } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { ForgetDeviceRequest as ForgetTransactions } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 

@@ -1,7 +1,7 @@
 import { unlinkSync } from 'node:fs';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { createSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { createSecretFile } from '@headset-cloud/cli/secret-file.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** The content of a key file. */

@@ -4,6 +4,6 @@ import { enableCompileCache } from 'node:module';
 // next command.
 enableCompileCache();
 const { runCtl } = await import('./program.ts');
-const { standardTerminal } = await import('@headset-cloud/kit/cli/standard-streams.ts');
+const { standardTerminal } = await import('@headset-cloud/cli/standard-streams.ts');
 
 process.exitCode = await runCtl(process.argv.slice(2), standardTerminal(process), process.env);

@@ -2,8 +2,8 @@ import { createSign, createVerify } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { platformVersion } from '@headset-cloud/kit/build-info.ts';
-import { ago } from '@headset-cloud/kit/testing/ago.ts';
+import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
+import { ago } from '@headset-cloud/runtime/testing/ago.ts';
 import { type Listener, openListener, thumbprint } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 

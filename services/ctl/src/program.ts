@@ -1,7 +1,7 @@
-import { platformVersion } from '@headset-cloud/kit/build-info.ts';
-import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
-import { guarded, type Terminal } from '@headset-cloud/kit/cli/output.ts';
-import { runProgram } from '@headset-cloud/kit/cli/run.ts';
+import { wholeNumber } from '@headset-cloud/cli/options.ts';
+import { guarded, type Terminal } from '@headset-cloud/cli/output.ts';
+import { runProgram } from '@headset-cloud/cli/run.ts';
+import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
 import { Command } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addArtifacts } from './commands/artifacts.ts';

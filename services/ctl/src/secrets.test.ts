@@ -1,17 +1,17 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
-import { createOperatorsOutbox } from '@headset-cloud/kit/audit/operators-outbox.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
-import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
-import { type SealedPlace, sealedFields } from '@headset-cloud/kit/sealed/places.ts';
-import { createSecretBox, keyIdOf } from '@headset-cloud/kit/secrets.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
+import { createAdminServer } from '@headset-cloud/process/admin-server.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { createOperatorsOutbox } from '@headset-cloud/rules/audit/operators-outbox.ts';
+import { secretsAdmin } from '@headset-cloud/rules/sealed/admin.ts';
+import { createNotedKeys } from '@headset-cloud/rules/sealed/noted-keys.ts';
+import { type SealedPlace, sealedFields } from '@headset-cloud/rules/sealed/places.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createSecretBox, keyIdOf } from '@headset-cloud/runtime/secrets.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Registry } from 'prom-client';
 import { run } from './testing/run.ts';
 

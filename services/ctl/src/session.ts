@@ -1,8 +1,8 @@
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
-import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
-import type { Terminal } from '@headset-cloud/kit/cli/output.ts';
-import { createFiles, type Files } from '@headset-cloud/kit/cli/standard-streams.ts';
+import type { Terminal } from '@headset-cloud/cli/output.ts';
+import { createFiles, type Files } from '@headset-cloud/cli/standard-streams.ts';
+import type { ProcessStatus } from '@headset-cloud/process/admin-server.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type AdminProcess,

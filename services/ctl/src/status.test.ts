@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { platformVersion } from '@headset-cloud/kit/build-info.ts';
+import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
 import { instancesOf } from './connection.ts';
 import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';

@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { bind } from '@headset-cloud/kit/rpc/types.ts';
+import { createAdminServer } from '@headset-cloud/process/admin-server.ts';
 import {
   ArtifactKind,
   ArtifactState,
   UpdatesAdminService,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import { bind } from '@headset-cloud/rpc/types.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { Registry } from 'prom-client';
 import { run } from './testing/run.ts';
 

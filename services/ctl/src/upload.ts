@@ -4,9 +4,9 @@ import { request as httpsRequest } from 'node:https';
 import { type Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { cut } from '@headset-cloud/kit/characters.ts';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { visible } from '@headset-cloud/cli/output.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** Declared size and hash of a content. */

@@ -1,6 +1,5 @@
 import { createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
@@ -8,6 +7,7 @@ import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 
 /** Admin addresses of the services; the embedded stack serves all of them on one. */
 export interface AdminAddresses {

@@ -1,5 +1,12 @@
 import type { BlockList } from 'node:net';
-import { address, boolean, ConfigError, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+import {
+  address,
+  boolean,
+  ConfigError,
+  type ConfigOf,
+  integer,
+  text,
+} from '@headset-cloud/runtime/config.ts';
 
 /** Keys of device-link beside the common ones. */
 export const deviceLinkConfig = {

@@ -1,4 +1,4 @@
-import { defineService } from '@headset-cloud/kit/service.ts';
+import { defineService } from '@headset-cloud/process/service.ts';
 import { buildDeviceLink } from './build.ts';
 import { deviceLinkConfig } from './config.ts';
 

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { requireProductionReady } from './config.ts';
 import { deviceId, type Instance, offer, passUntil, World, WrongClock } from './testing/world.ts';
 

@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { EndedSessions, UnreportedEnd } from './ports.ts';
 
 export interface OfflineReportsDeps {

@@ -1,6 +1,6 @@
-import { raiseStep } from '@headset-cloud/kit/raised.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { raiseStep } from '@headset-cloud/rules/raised.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { raiseDeviceLink, runningInstance } from './store/raise.ts';
 import { deviceId, type Instance, offer, otherDeviceId, passUntil, World } from './testing/world.ts';
 

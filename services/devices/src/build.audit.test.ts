@@ -1,10 +1,10 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { withActor } from '@headset-cloud/kit/audit/actor.ts';
-import { mostOwed, type OwedRecord, type OwingDocument } from '@headset-cloud/kit/audit/record.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { withActor } from '@headset-cloud/rpc/actor.ts';
+import { mostOwed, type OwedRecord, type OwingDocument } from '@headset-cloud/rules/audit/record.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { imei, openWorld, provision, type World } from './testing/world.ts';
 
 /** Audit records of changes (ADR 0044). */

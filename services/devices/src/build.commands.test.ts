@@ -1,14 +1,14 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import {
   ExtraType,
   LaunchType,
   type OperationSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;

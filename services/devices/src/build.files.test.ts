@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;

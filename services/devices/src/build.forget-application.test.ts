@@ -1,11 +1,11 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import { recordOf } from '@headset-cloud/kit/audit/record.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import type { ForgetApplicationRequest } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import { recordOf } from '@headset-cloud/rules/audit/record.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { activateDevice } from './activation/activate.ts';
 import { applicationForgetHandler } from './admin/forget-application.ts';
 import {

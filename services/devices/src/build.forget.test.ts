@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { collections, type DeviceDocument } from './store/documents.ts';
 import { report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';

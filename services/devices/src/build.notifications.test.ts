@@ -1,8 +1,5 @@
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import {
   BluetoothMode,
@@ -10,6 +7,9 @@ import {
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { createClient } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { notifications, occurredAtMs, receivedAtMs, report, usage } from './testing/reports.ts';
 import { activatedAtMs, atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 

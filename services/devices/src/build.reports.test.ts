@@ -1,8 +1,8 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { deadLetterTopic, topics } from '@headset-cloud/eventlog/types.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { activatedAtMs, atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { callerOf, imei, openWorld, provision, type World, writesOfChange } from './testing/world.ts';
 
 let world: World;

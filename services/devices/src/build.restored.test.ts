@@ -1,6 +1,6 @@
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { raiseStep } from '@headset-cloud/kit/raised.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import { raiseStep } from '@headset-cloud/rules/raised.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { raiseDevices } from './store/raise.ts';
 import { notifications, report, usage } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';

@@ -1,5 +1,5 @@
-import { lookThrough } from '@headset-cloud/kit/sealed/look-through.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { lookThrough } from '@headset-cloud/rules/sealed/look-through.ts';
+import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { openText, purposes } from './store/sealed-text.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 

@@ -1,6 +1,6 @@
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
-import { recordOf } from '@headset-cloud/kit/audit/record.ts';
-import type { DomainError } from '@headset-cloud/kit/errors.ts';
+import { recordOf } from '@headset-cloud/rules/audit/record.ts';
+import type { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { activateDevice } from './activation/activate.ts';
 import type { ContractDocument, DeviceDocument } from './store/documents.ts';
 import { activationDependencies } from './testing/activation.ts';

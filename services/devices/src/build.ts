@@ -1,22 +1,22 @@
-import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
-import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
-import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
+import { readinessByLog } from '@headset-cloud/eventlog/readiness.ts';
+import { type RunningSubscription, topics } from '@headset-cloud/eventlog/types.ts';
+import { callbackAddressesOf } from '@headset-cloud/outbound/callback-addresses.ts';
+import type { SealingContext, Service } from '@headset-cloud/process/service.ts';
+import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { createClient } from '@headset-cloud/rpc/types.ts';
+import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
+import { lettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
   sealedAnswers,
-} from '@headset-cloud/kit/idempotency.ts';
-import { callbackAddressesOf } from '@headset-cloud/kit/outbound/callback-addresses.ts';
-import { raisedBy } from '@headset-cloud/kit/raised.ts';
-import { repeat } from '@headset-cloud/kit/repeat.ts';
-import { dayMs } from '@headset-cloud/kit/retention/config.ts';
-import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
-import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
-import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
-import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+} from '@headset-cloud/rules/idempotency.ts';
+import { raisedBy } from '@headset-cloud/rules/raised.ts';
+import { dayMs } from '@headset-cloud/rules/retention/config.ts';
+import { createRetention } from '@headset-cloud/rules/retention/keeper.ts';
+import { repeat } from '@headset-cloud/runtime/repeat.ts';
+import { prepared } from '@headset-cloud/store/schema/prepared.ts';
 import type { ActivationDependencies } from './activation/dependencies.ts';
 import { createLifecycleEvents } from './activation/lifecycle.ts';
 import { recallOverdue, sweepOverdue } from './activation/sweeper.ts';

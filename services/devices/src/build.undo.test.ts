@@ -1,8 +1,8 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { DeviceLifecycleEventSchema } from '@headset-cloud/proto/devices/v1/events_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 /** A canceled activation is undone (ADR 0063). */

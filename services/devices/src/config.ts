@@ -1,6 +1,6 @@
-import { type ConfigOf, choice, decimal, integer } from '@headset-cloud/kit/config.ts';
-import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
-import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/outbound/callback-addresses.ts';
+import { retentionConfig } from '@headset-cloud/rules/retention/config.ts';
+import { type ConfigOf, choice, decimal, integer } from '@headset-cloud/runtime/config.ts';
 import { mostFileBytes } from './domain/upload.ts';
 
 /** Keys of the devices service. */

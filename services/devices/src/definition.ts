@@ -1,4 +1,4 @@
-import { defineSealingService } from '@headset-cloud/kit/service.ts';
+import { defineSealingService } from '@headset-cloud/process/service.ts';
 import { buildDevices } from './build.ts';
 import { devicesConfig } from './config.ts';
 

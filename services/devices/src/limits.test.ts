@@ -1,5 +1,5 @@
-import { untilDeadline, withDeadline } from '@headset-cloud/kit/deadline.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { untilDeadline, withDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { createLimitsReader } from './limits.ts';
 
 test('callers that share one read keep their own deadlines', async () => {

@@ -1,5 +1,5 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { effectiveLimits, type Limits } from './domain/limits.ts';
 import type { ContractStore } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { Registry } from 'prom-client';
 import { createMetrics } from './metrics.ts';
 

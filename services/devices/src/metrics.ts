@@ -1,4 +1,4 @@
-import { setOrLeaveOut } from '@headset-cloud/kit/set-or-leave-out.ts';
+import { setOrLeaveOut } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** Metrics of this service. */

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Associations } from './domain/association.ts';
 import type { Activation, DeviceState, LifecycleChange, Pending, Undo } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';

@@ -1,4 +1,4 @@
-import type { BulkResult } from '@headset-cloud/kit/store/operations.ts';
+import type { BulkResult } from '@headset-cloud/store/operations.ts';
 import { type BulkWriteResult, MongoBulkWriteError, type MongoServerError, type WriteError } from 'mongodb';
 
 interface NumberedId {

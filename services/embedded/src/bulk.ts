@@ -1,4 +1,4 @@
-import type { BulkOperation, BulkResult } from '@headset-cloud/kit/store/operations.ts';
+import type { BulkOperation, BulkResult } from '@headset-cloud/store/operations.ts';
 import {
   type Document,
   type MongoBulkWriteError,

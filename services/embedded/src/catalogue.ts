@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import { BSON } from 'mongodb';
 
 /** An index as the catalogue keeps it. */

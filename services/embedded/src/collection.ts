@@ -1,4 +1,4 @@
-import { requireTime } from '@headset-cloud/kit/deadline.ts';
+import { requireTime } from '@headset-cloud/runtime/deadline.ts';
 import type {
   BulkOperation,
   BulkOptions,
@@ -10,8 +10,8 @@ import type {
   IndexDescription,
   Update,
   UpdateOptions,
-} from '@headset-cloud/kit/store/operations.ts';
-import type { Settle, StoreCollection, StoreCursor } from '@headset-cloud/kit/store/types.ts';
+} from '@headset-cloud/store/operations.ts';
+import type { Settle, StoreCollection, StoreCursor } from '@headset-cloud/store/types.ts';
 import {
   type DeleteResult,
   type Document,

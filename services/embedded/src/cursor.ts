@@ -1,4 +1,4 @@
-import type { StoreCursor } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCursor } from '@headset-cloud/store/types.ts';
 import type { Document } from 'mongodb';
 
 /** Number of documents that a cursor reads in one event loop iteration. */

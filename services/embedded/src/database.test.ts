@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { toDomainError } from '@headset-cloud/kit/errors.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { toDomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type EmbeddedDatabase, EmbeddedDatabaseError, openEmbeddedDatabase } from './database.ts';
 

@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type Clock, systemClock, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Settle } from '@headset-cloud/kit/store/types.ts';
+import { type Clock, systemClock, systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Settle } from '@headset-cloud/store/types.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 import { lockDirectory } from './database-lock.ts';

@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Document } from 'mongodb';
 import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';

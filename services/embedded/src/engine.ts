@@ -1,4 +1,4 @@
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import { type Document, ObjectId } from 'mongodb';
 import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';

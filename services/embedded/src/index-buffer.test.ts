@@ -1,8 +1,8 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { IndexBuffer } from './index-buffer.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
 import type { EmbeddedDatabase, Participant } from './database.ts';
 
 /** Minimum delay before changes of indexes are written to their tables; the maximum is twice as long. */

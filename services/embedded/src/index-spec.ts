@@ -1,4 +1,4 @@
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Document } from 'mongodb';
 import { compileFilter, type Predicate } from './filter.ts';
 import { afterPrefix, emptyArrayKey, keyText } from './order.ts';

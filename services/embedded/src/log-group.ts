@@ -1,9 +1,9 @@
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import { BatchSize } from '@headset-cloud/kit/eventlog/batch-size.ts';
-import { deliver } from '@headset-cloud/kit/eventlog/runtime.ts';
-import { Settling } from '@headset-cloud/kit/eventlog/settling.ts';
-import type { LogEvent, RunningSubscription, Subscription } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { BatchSize } from '@headset-cloud/eventlog/batch-size.ts';
+import { deliver } from '@headset-cloud/eventlog/runtime.ts';
+import { Settling } from '@headset-cloud/eventlog/settling.ts';
+import type { LogEvent, RunningSubscription, Subscription } from '@headset-cloud/eventlog/types.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { LogTopic } from './log-topic.ts';
 
 const defaultMaxBatch = 500;

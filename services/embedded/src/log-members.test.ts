@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LogEvent, Subscription } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { LogEvent, Subscription } from '@headset-cloud/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedLog } from './log.ts';
 import { settleMs } from './log-group.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { LogEvent, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import type { LogEvent, OutgoingEvent } from '@headset-cloud/eventlog/types.ts';
 
 /** Makes, in a write, the embedded log's registry tables; each topic's events have a table of their own. */
 export function makeLogTables(sql: DatabaseSync): void {

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deadLetterTopic, type EventLog, type LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { deadLetterTopic, type EventLog, type LogEvent } from '@headset-cloud/eventlog/types.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedLog, type EmbeddedLogOptions } from './log.ts';
 import { diskOf } from './testing/disk.ts';

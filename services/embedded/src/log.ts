@@ -1,5 +1,4 @@
-import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
-import { checkEvents, deadLetterOf, unavailable } from '@headset-cloud/kit/eventlog/events.ts';
+import { checkEvents, deadLetterOf, unavailable } from '@headset-cloud/eventlog/events.ts';
 import {
   deadLetterTopic,
   type EventLog,
@@ -7,9 +6,10 @@ import {
   type OutgoingEvent,
   type RunningSubscription,
   type Subscription,
-} from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Settle } from '@headset-cloud/kit/store/types.ts';
+} from '@headset-cloud/eventlog/types.ts';
+import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import type { Settle } from '@headset-cloud/store/types.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import { LogGroup } from './log-group.ts';
 import { LogTopic, makeLogTables } from './log-topic.ts';

@@ -1,4 +1,4 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 
 /** Duration of a pause as a multiple of the work before it, so that calls have priority (ADR 0045). */
 const pausePerWork = 4;

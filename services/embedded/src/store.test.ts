@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Code, ObjectId } from 'mongodb';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';

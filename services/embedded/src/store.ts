@@ -1,5 +1,5 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Settle, Store, StoreCollection, StoreConnection } from '@headset-cloud/kit/store/types.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Settle, Store, StoreCollection, StoreConnection } from '@headset-cloud/store/types.ts';
 import type { Document } from 'mongodb';
 import { Catalogue } from './catalogue.ts';
 import { EmbeddedCollection } from './collection.ts';

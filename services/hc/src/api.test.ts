@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { jest } from '@jest/globals';
 import { createApi } from './api.ts';
 import { application, type Cloud, closed, type Given, listening, openCloud } from './testing/cloud.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { networkReason, neverReached } from '@headset-cloud/kit/cli/network.ts';
-import { visible } from '@headset-cloud/kit/cli/output.ts';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
-import { NoAnswerError, withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { networkReason, neverReached } from '@headset-cloud/cli/network.ts';
+import { visible } from '@headset-cloud/cli/output.ts';
+import { failureReason } from '@headset-cloud/outbound/reason.ts';
+import { NoAnswerError, withinTime } from '@headset-cloud/outbound/time-limit.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Credentials } from './credentials.ts';
 
 /** A scope of the API. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { readSecretFile, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
-import { userText } from '@headset-cloud/kit/user-text.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { readSecretFile, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
+import { userText } from '@headset-cloud/runtime/user-text.ts';
 import { configFolder, storing } from './places.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-import { duration, instant } from '@headset-cloud/kit/cli/options.ts';
+import { duration, instant } from '@headset-cloud/cli/options.ts';
 import { InvalidArgumentError } from 'commander';
 import { type Api, ApiError } from './api.ts';
 

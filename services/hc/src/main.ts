@@ -4,7 +4,7 @@ import { enableCompileCache } from 'node:module';
 // next command.
 enableCompileCache();
 const { runHc } = await import('./program.ts');
-const { standardTerminal } = await import('@headset-cloud/kit/cli/standard-streams.ts');
+const { standardTerminal } = await import('@headset-cloud/cli/standard-streams.ts');
 const { signals } = await import('./signals.ts');
 
 const code = await runHc(process.argv.slice(2), {

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

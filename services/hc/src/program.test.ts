@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import { ago } from '@headset-cloud/kit/testing/ago.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
+import { ago } from '@headset-cloud/runtime/testing/ago.ts';
 import { type Cloud, type Given, openCloud } from './testing/cloud.ts';
 import { run } from './testing/run.ts';
 

@@ -1,8 +1,8 @@
-import { platformVersion } from '@headset-cloud/kit/build-info.ts';
-import { cliExitCodes as codes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
-import { guarded } from '@headset-cloud/kit/cli/output.ts';
-import { runProgram } from '@headset-cloud/kit/cli/run.ts';
+import { cliExitCodes as codes } from '@headset-cloud/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/cli/options.ts';
+import { guarded } from '@headset-cloud/cli/output.ts';
+import { runProgram } from '@headset-cloud/cli/run.ts';
+import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import { addCompletion } from './commands/completion.ts';
 import { addDeliveries } from './commands/deliveries.ts';

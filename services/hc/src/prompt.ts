@@ -1,5 +1,5 @@
 import type { ReadStream } from 'node:tty';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
 
 /** A terminal's input. */
 export type Keyboard = Pick<ReadStream, 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>;

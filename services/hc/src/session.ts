@@ -1,7 +1,7 @@
-import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
-import { type Column, type Terminal, table } from '@headset-cloud/kit/cli/output.ts';
-import { createFiles, type Files } from '@headset-cloud/kit/cli/standard-streams.ts';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { type Column, type Terminal, table } from '@headset-cloud/cli/output.ts';
+import { createFiles, type Files } from '@headset-cloud/cli/standard-streams.ts';
+import { longestBackoffMs } from '@headset-cloud/runtime/backoff.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Command } from 'commander';
 import { type Api, ApiError, createApi, type Scope } from './api.ts';
 import { readCredentials } from './credentials.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { readSecretFile, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
-import type { Files } from '@headset-cloud/kit/cli/standard-streams.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { readSecretFile, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
+import type { Files } from '@headset-cloud/cli/standard-streams.ts';
 import type { Api } from './api.ts';
 import { configFolder, storing } from './places.ts';
 

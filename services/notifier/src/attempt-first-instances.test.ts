@@ -1,9 +1,9 @@
 import type { Answer } from '@headset-cloud/demo/integrator/server.ts';
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import type { EventLog, LogEvent, Subscription, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { EventLog, LogEvent, Subscription, Unsettled } from '@headset-cloud/eventlog/types.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { delivered, event, useArrivals } from './testing/arrivals.ts';
 import { ids, seen, useWorld } from './testing/fixture.ts';
 import { createManualClocks } from './testing/manual-clocks.ts';

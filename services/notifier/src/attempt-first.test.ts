@@ -1,6 +1,6 @@
-import { systemTime } from '@headset-cloud/kit/clock.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import { systemTime } from '@headset-cloud/runtime/clock.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { delivered, event, useArrivals } from './testing/arrivals.ts';
 import { key, seen, useWorld } from './testing/fixture.ts';
 import { createManualClocks } from './testing/manual-clocks.ts';

@@ -1,27 +1,27 @@
-import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
-import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
-import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
-import {
-  createForgetMarks,
-  type ForgetMarkDocument,
-  forgetMarksCollection,
-} from '@headset-cloud/kit/forget/marks.ts';
-import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
-import { callbackAddressesOf } from '@headset-cloud/kit/outbound/callback-addresses.ts';
-import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
-import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
-import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
-import { bind } from '@headset-cloud/kit/rpc/types.ts';
-import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import { readinessByLog } from '@headset-cloud/eventlog/readiness.ts';
+import { type RunningSubscription, topics } from '@headset-cloud/eventlog/types.ts';
+import { callbackAddressesOf } from '@headset-cloud/outbound/callback-addresses.ts';
+import { createConnector } from '@headset-cloud/outbound/connector.ts';
+import { egressProxyOf } from '@headset-cloud/outbound/egress-config.ts';
+import { createResolver, type Resolve } from '@headset-cloud/outbound/resolve.ts';
+import type { Service, ServiceContext } from '@headset-cloud/process/service.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
+import { bind } from '@headset-cloud/rpc/types.ts';
+import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
+import { lettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import {
+  createForgetMarks,
+  type ForgetMarkDocument,
+  forgetMarksCollection,
+} from '@headset-cloud/rules/forget/marks.ts';
+import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/rules/idempotency.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
+import { prepared } from '@headset-cloud/store/schema/prepared.ts';
 import { applicationForgetHandler } from './admin/forget-application.ts';
 import { forgetHandler } from './admin/forget-device.ts';
 import { getDelivery } from './admin/get-delivery.ts';

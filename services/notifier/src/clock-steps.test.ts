@@ -1,5 +1,5 @@
-import { systemTime } from '@headset-cloud/kit/clock.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { systemTime } from '@headset-cloud/runtime/clock.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type Receiver, type Reply, startReceiver } from '@headset-cloud/tests/e2e/receiver.ts';
 import { afterEach } from '@jest/globals';
 import { key, status, useWorld } from './testing/fixture.ts';

@@ -1,4 +1,4 @@
-import { readConfig } from '@headset-cloud/kit/config.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
 import { notifierConfig } from './config.ts';
 
 const read = (env: Record<string, string> = {}) => readConfig(notifierConfig, env);

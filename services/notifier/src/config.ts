@@ -1,6 +1,6 @@
-import { type ConfigOf, decimal, integer } from '@headset-cloud/kit/config.ts';
-import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
-import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/outbound/callback-addresses.ts';
+import { egressConfig } from '@headset-cloud/outbound/egress-config.ts';
+import { type ConfigOf, decimal, integer } from '@headset-cloud/runtime/config.ts';
 
 /** Configuration of the notifier (rule C10, rule B10). */
 export const notifierConfig = {

@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { key, seen, status, useWorld } from './testing/fixture.ts';
 import { createManualClocks } from './testing/manual-clocks.ts';
 

@@ -2,8 +2,8 @@ import {
   type ConnectProxy,
   type ProxyConduct,
   startConnectProxy,
-} from '@headset-cloud/kit/testing/connect-proxy.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+} from '@headset-cloud/outbound/testing/connect-proxy.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ids, key, status, useWorld } from './testing/fixture.ts';
 
 const use = useWorld();

@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createForgottenApplications } from './forgotten-applications.ts';
 import type { DeliveryDocument } from './store/documents.ts';
 import { deliveriesCollection } from './store/indexes.ts';

@@ -1,5 +1,5 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import type { ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
+import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import type { ForgottenApplications } from './ports.ts';
 
 /** Interval at which an instance reads the marks: one read of a few documents, whatever the number of notifications. */

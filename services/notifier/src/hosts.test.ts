@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { key, status, useWorld } from './testing/fixture.ts';
 
 /** Operators see the host of a delivery, and nothing of a URL that may be secret. */

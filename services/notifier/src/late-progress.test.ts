@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ids, seen, status, useWorld } from './testing/fixture.ts';
 import type { TestNotifier } from './testing/world.ts';
 

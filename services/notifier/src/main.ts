@@ -1,5 +1,5 @@
-import { hostService } from '@headset-cloud/kit/host.ts';
-import { main } from '@headset-cloud/kit/process.ts';
+import { hostService } from '@headset-cloud/process/host.ts';
+import { main } from '@headset-cloud/process/process.ts';
 import { notifier } from './definition.ts';
 
 await main(notifier.name, () => hostService(notifier));

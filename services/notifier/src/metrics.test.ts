@@ -1,5 +1,5 @@
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { Registry } from 'prom-client';
 import { createMetrics } from './metrics.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { setOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { setOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { noticeTypes } from './domain/notice.ts';
 import type { DeliveryStore } from './ports.ts';

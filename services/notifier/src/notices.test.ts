@@ -1,6 +1,6 @@
 import type { IntegratorServer } from '@headset-cloud/demo/integrator/server.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { DeliveryDocument } from './store/documents.ts';
 import { ids, key, useWorld } from './testing/fixture.ts';
 import { createManualClocks, type ManualClocks } from './testing/manual-clocks.ts';

@@ -1,5 +1,5 @@
-import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { deadLetterTopic, topics } from '@headset-cloud/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ids, key, seen, status, useWorld } from './testing/fixture.ts';
 
 const use = useWorld();

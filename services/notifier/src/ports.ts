@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
 import type {
   Delivery,
   DeliveryChange,
@@ -41,7 +41,7 @@ export interface LaneWork {
   readonly dueAtMs: number;
 }
 
-/** Storage of deliveries. Failures are transient errors (kit/errors.ts). */
+/** Storage of deliveries. Failures are transient errors (runtime/errors.ts). */
 export interface DeliveryStore {
   /** Stores new deliveries in one write. Returns the ids that existed already. */
   insert(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>>;

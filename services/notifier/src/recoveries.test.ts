@@ -1,5 +1,5 @@
-import type { Crash } from '@headset-cloud/kit/testing/crash-points.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { Crash } from '@headset-cloud/process/testing/crash-points.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ago, seen, status, useWorld } from './testing/fixture.ts';
 import { createManualClocks, type ManualClocks } from './testing/manual-clocks.ts';
 

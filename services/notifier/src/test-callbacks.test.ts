@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
-import type { DomainError } from '@headset-cloud/kit/errors.ts';
-import { testCertificate } from '@headset-cloud/kit/testing/certificate.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { testCertificate } from '@headset-cloud/runtime/testing/certificate.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { answerBegins } from './testing/answer-begins.ts';
 import { openWorld, type TestNotifier, type World } from './testing/world.ts';
 

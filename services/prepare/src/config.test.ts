@@ -1,4 +1,4 @@
-import { distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import { distributedConfig } from '@headset-cloud/process/common-config.ts';
 import { prepareConfig } from './config.ts';
 
 /** A key for consumers only, not for stores or topics. */

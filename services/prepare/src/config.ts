@@ -1,6 +1,6 @@
-import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
-import type { ConfigOf } from '@headset-cloud/kit/config.ts';
-import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.ts';
+import { kafkaSecurityConfig } from '@headset-cloud/eventlog/kafka-security.ts';
+import { commonConfig, distributedConfig } from '@headset-cloud/process/common-config.ts';
+import type { ConfigOf } from '@headset-cloud/runtime/config.ts';
 
 /** The services' keys about the connection to stores and the creation of topics. */
 export const prepareConfig = {

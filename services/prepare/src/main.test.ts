@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 let folder: string;
 let command: ManagedProcess;

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { main } from '@headset-cloud/kit/process.ts';
+import { main } from '@headset-cloud/process/process.ts';
 import { prepare } from './prepare.ts';
 
 await main('prepare', async () => {

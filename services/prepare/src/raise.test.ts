@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { raisedBy, raiseStep } from '@headset-cloud/kit/raised.ts';
 import { createFeedStore } from '@headset-cloud/notifier/store/feed.ts';
+import { raisedBy, raiseStep } from '@headset-cloud/rules/raised.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { raise, raiseOptions } from './raise.ts';
 
 // ADR 0035; all of it on running platforms: tests/e2e/restore.test.ts

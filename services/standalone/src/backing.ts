@@ -1,12 +1,12 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { databaseOf, type ServiceName } from '@headset-cloud/kit/service-names.ts';
-import { openSharedStores } from '@headset-cloud/kit/shared-stores.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { EventLog } from '@headset-cloud/eventlog/types.ts';
+import { openSharedStores } from '@headset-cloud/process/shared-stores.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { databaseOf, type ServiceName } from '@headset-cloud/runtime/service-names.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 
 /** The stores and the event log under a process that runs all services. */
 export interface Backing {

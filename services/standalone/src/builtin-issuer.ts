@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { userText } from '@headset-cloud/kit/user-text.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { userText } from '@headset-cloud/runtime/user-text.ts';
 import type { StandaloneConfig } from './config.ts';
 import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
 

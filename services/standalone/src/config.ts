@@ -1,6 +1,6 @@
-import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
-import { sealingConfig } from '@headset-cloud/kit/sealing-config.ts';
-import { address, type ConfigOf, text } from '@headset-cloud/kit/config.ts';
+import { commonConfig, distributedConfig } from '@headset-cloud/process/common-config.ts';
+import { address, type ConfigOf, text } from '@headset-cloud/runtime/config.ts';
+import { sealingConfig } from '@headset-cloud/runtime/sealing-config.ts';
 
 const { SECRET_KEY, SECRET_KEY_OTHERS } = sealingConfig;
 

@@ -1,5 +1,5 @@
-import { ConfigError, readConfig } from '@headset-cloud/kit/config.ts';
-import { createProcess, main } from '@headset-cloud/kit/process.ts';
+import { createProcess, main } from '@headset-cloud/process/process.ts';
+import { ConfigError, readConfig } from '@headset-cloud/runtime/config.ts';
 import { createBuiltinIssuer } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 

@@ -2,7 +2,7 @@ import { createHash, generateKeyPair, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { createSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import type { JWK } from 'oidc-provider';
 
 /**

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { closeNow, listenOn } from '@headset-cloud/kit/http-listen.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { ListenAddress } from '@headset-cloud/runtime/config.ts';
+import { closeNow, listenOn } from '@headset-cloud/runtime/http-listen.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Adapter, Configuration } from 'oidc-provider';
 import { type IssuerSecrets, loadIssuerSecrets } from './issuer-secrets.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 
 /** Settings without effect on the embedded stores: their presence indicates that MongoDB and Kafka were intended. */
 const settingsOfShared = ['ADVERTISE_ADDRESS', 'GATEWAY_PEERS', 'RPC_TLS_MODE'];

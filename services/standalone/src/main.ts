@@ -1,4 +1,4 @@
-import { main } from '@headset-cloud/kit/process.ts';
+import { main } from '@headset-cloud/process/process.ts';
 import { runPlatform } from './platform.ts';
 
 await main('platform', () => runPlatform(process.env));

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError } from '@headset-cloud/kit/config.ts';
+import { ConfigError } from '@headset-cloud/runtime/config.ts';
 import { runPlatform } from './platform.ts';
 
 /** The settings that the start rejects. */

@@ -1,9 +1,9 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { main } from '@headset-cloud/kit/process.ts';
 import { raise, raiseOptions } from '@headset-cloud/prepare/raise.ts';
+import { main } from '@headset-cloud/process/process.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { standaloneConfig } from './config.ts';
 
 /** `raise` (ADR 0035) for a data folder of the embedded default that was restored from a copy. */

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { World } from './testing/world.ts';
 
 let world: World;

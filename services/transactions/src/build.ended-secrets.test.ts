@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type OperationKind, operationOf } from '@headset-cloud/proto/operations.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { application, device, World } from './testing/world.ts';
 
 let world: World;

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { application, device, World } from './testing/world.ts';
 
 /** A firmware downgrade is judged against the updates that are unprocessed (rule A13). */

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createCanceler } from './cancel/canceler.ts';
 import { takeOnline } from './delivery/online.ts';
 import { permitStart } from './delivery/start-permit.ts';

@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   BluetoothMode,
   ConnectivityTarget,
@@ -7,6 +6,7 @@ import {
   NetworkType,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { application, device, World } from './testing/world.ts';
 
 const reset = 'put-v1-applications-devices-reset';

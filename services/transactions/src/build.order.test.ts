@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { device, World } from './testing/world.ts';
 
 // by rule A11: several commands all run, in order

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { transactionsConfig } from './config.ts';
 import type { TransactionDocument } from './store/documents.ts';
 import { application, command, device, World } from './testing/world.ts';

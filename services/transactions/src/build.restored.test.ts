@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import { raiseStep } from '@headset-cloud/kit/raised.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { raiseStep } from '@headset-cloud/rules/raised.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { cancelMessages } from './domain/state.ts';
 import { raiseTransactions } from './store/raise.ts';
 import { World } from './testing/world.ts';

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
-import type { DomainError } from '@headset-cloud/kit/errors.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { FloorReason, TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { TransactionDocument } from './store/documents.ts';
 import { application, command, device, World } from './testing/world.ts';
 

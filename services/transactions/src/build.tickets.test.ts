@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
-import { lookThrough } from '@headset-cloud/kit/sealed/look-through.ts';
-import { createSecretBox, type SecretKeys } from '@headset-cloud/kit/secrets.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ticketPurpose } from '@headset-cloud/proto/operations.ts';
+import { lookThrough } from '@headset-cloud/rules/sealed/look-through.ts';
+import { createSecretBox, type SecretKeys } from '@headset-cloud/runtime/secrets.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { device, World } from './testing/world.ts';
 
 const former = createSecretBox('a test secret of more than thirty-two characters');

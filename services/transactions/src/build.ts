@@ -1,25 +1,25 @@
-import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
-import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
+import { readinessByLog } from '@headset-cloud/eventlog/readiness.ts';
+import { type RunningSubscription, topics } from '@headset-cloud/eventlog/types.ts';
+import type { SealingContext, Service } from '@headset-cloud/process/service.ts';
+import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { createClient } from '@headset-cloud/rpc/types.ts';
+import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
+import { lettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
 import {
   createForgetMarks,
   type ForgetMarkDocument,
   forgetMarksCollection,
-} from '@headset-cloud/kit/forget/marks.ts';
+} from '@headset-cloud/rules/forget/marks.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
   sealedAnswers,
-} from '@headset-cloud/kit/idempotency.ts';
-import { dayMs } from '@headset-cloud/kit/retention/config.ts';
-import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
-import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
-import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
-import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+} from '@headset-cloud/rules/idempotency.ts';
+import { dayMs } from '@headset-cloud/rules/retention/config.ts';
+import { createRetention } from '@headset-cloud/rules/retention/keeper.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { prepared } from '@headset-cloud/store/schema/prepared.ts';
 import { transactionsAdmin } from './admin/admin.ts';
 import { createUndoActivation } from './cancel/activations.ts';
 import { createCanceler } from './cancel/canceler.ts';

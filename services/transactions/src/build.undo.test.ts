@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { cancelMessages } from './domain/state.ts';
 import { application, device, World } from './testing/world.ts';
 

@@ -1,7 +1,7 @@
-import { type ConfigOf, decimal, integer } from '@headset-cloud/kit/config.ts';
-import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
+import { retentionConfig } from '@headset-cloud/rules/retention/config.ts';
+import { type ConfigOf, decimal, integer } from '@headset-cloud/runtime/config.ts';
 
-/** Keys of the transactions service beside the common ones (kit/src/common-config.ts). */
+/** Keys of the transactions service beside the common ones (process/common-config.ts). */
 export const transactionsConfig = {
   TRANSACTIONS_RETRY_LIMIT: integer({
     doc: 'Largest number of re-deliveries of one transaction; the next one cancels it (rule B6).',

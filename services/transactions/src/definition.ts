@@ -1,4 +1,4 @@
-import { defineSealingService } from '@headset-cloud/kit/service.ts';
+import { defineSealingService } from '@headset-cloud/process/service.ts';
 import { buildTransactions } from './build.ts';
 import { transactionsConfig } from './config.ts';
 

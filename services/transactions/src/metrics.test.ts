@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { Counter, Registry } from 'prom-client';
 import { registerMetrics } from './metrics.ts';
 import type { Queries } from './ports.ts';

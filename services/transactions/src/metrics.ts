@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { setOrLeaveOut } from '@headset-cloud/kit/set-or-leave-out.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { setOrLeaveOut } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Gauge, type Registry } from 'prom-client';
 import { openStatuses } from './domain/state.ts';
 import type { Queries } from './ports.ts';

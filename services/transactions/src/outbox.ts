@@ -1,11 +1,11 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { type Batcher, createBatcher } from '@headset-cloud/kit/batching/batcher.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { operationById } from '@headset-cloud/proto/operations.ts';
+import { type Batcher, createBatcher } from '@headset-cloud/runtime/batching/batcher.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import { LRUCache } from 'lru-cache';
 import type { UndoActivation } from './cancel/activations.ts';
 import { callbackBody, callbackId, callbackSequence, needsOperation } from './domain/callbacks.ts';

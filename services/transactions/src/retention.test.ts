@@ -1,9 +1,9 @@
 import { onEmbedded, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { type RetentionDocument, retentionCollection } from '@headset-cloud/kit/retention/documents.ts';
-import { createRetention, type Retention } from '@headset-cloud/kit/retention/keeper.ts';
-import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type RetentionDocument, retentionCollection } from '@headset-cloud/rules/retention/documents.ts';
+import { createRetention, type Retention } from '@headset-cloud/rules/retention/keeper.ts';
+import type { KeptKind } from '@headset-cloud/rules/retention/kinds.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import { Registry } from 'prom-client';
 import { collections, retentionIndexes, type TransactionDocument } from './store/documents.ts';

@@ -1,7 +1,7 @@
-import { type Clock, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { rarely } from '@headset-cloud/kit/rarely.ts';
+import { type Clock, systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { rarely } from '@headset-cloud/runtime/rarely.ts';
 import type { Canceler } from './cancel/canceler.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { Outbox } from './outbox.ts';

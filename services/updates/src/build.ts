@@ -1,14 +1,14 @@
-import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import type { SealingContext, Service } from '@headset-cloud/process/service.ts';
+import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { createClient } from '@headset-cloud/rpc/types.ts';
+import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
   sealedAnswers,
-} from '@headset-cloud/kit/idempotency.ts';
-import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
-import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+} from '@headset-cloud/rules/idempotency.ts';
+import { prepared } from '@headset-cloud/store/schema/prepared.ts';
 import { adminBindings } from './admin/bindings.ts';
 import { createContentChecks, type RunningContentChecks } from './checks/content-checks.ts';
 import type { UpdatesConfig } from './config.ts';

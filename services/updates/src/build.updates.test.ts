@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { callerOf, World } from './testing/world.ts';
 
 let world: World;

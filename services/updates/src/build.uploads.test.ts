@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { PackageDocument, UploadDocument } from './store/documents.ts';
 import { callerOf, World } from './testing/world.ts';
 

@@ -1,5 +1,5 @@
-import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
-import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
+import { egressConfig } from '@headset-cloud/outbound/egress-config.ts';
+import { address, type ConfigOf, integer, text } from '@headset-cloud/runtime/config.ts';
 
 /** Keys of the updates service. */
 export const updatesConfig = {

@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { setOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { setOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { UploadStore } from './ports.ts';
 import type { CheckOutcome } from './uploads/checker.ts';

@@ -1,5 +1,5 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Declared, Verdict } from './checks/check-file.ts';
 import type { Artifact, ArtifactName } from './domain/artifact.ts';
 import type { RejectedFile, Upload } from './domain/upload.ts';

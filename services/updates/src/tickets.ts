@@ -1,5 +1,5 @@
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { ticketPurpose } from '@headset-cloud/proto/operations.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { Artifact } from './domain/artifact.ts';
 
 /** The artifact that a ticket lets its headset download. */

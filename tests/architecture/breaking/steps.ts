@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { auditSteps } from '@headset-cloud/billing/audit/documents.ts';
-import type { StepsByService } from '@headset-cloud/kit/schema/additive.ts';
 import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
+import type { StepsByService } from './additive.ts';
 
 /** The databases' steps of the last release (ADR 0034). */
 export const releasedSteps = resolve(import.meta.dirname, '../../../services/prepare/released/steps.json');

@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import { methodDefinition } from '@headset-cloud/kit/rpc/grpc.ts';
 import {
   CommunicationService,
   type CreateChannelRequest,
   type CreateChannelResponse,
   CreateChannelResponseSchema,
 } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { methodDefinition } from '@headset-cloud/rpc/grpc.ts';
 import { serveCommands } from '../lib/worker.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { create, type Message, toBinary } from '@bufbuild/protobuf';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import { methodDefinition } from '@headset-cloud/kit/rpc/grpc.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   type CreateTransactionRequest,
   CreateTransactionResponseSchema,
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { methodDefinition } from '@headset-cloud/rpc/grpc.ts';
 import { type BaselineStore, openBaselineStore } from './store.ts';
 
 /**

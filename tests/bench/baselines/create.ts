@@ -1,13 +1,13 @@
 import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto';
 import { create, type Message } from '@bufbuild/protobuf';
 import { Client, credentials } from '@grpc/grpc-js';
-import { methodDefinition } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LaunchType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   CreateTransactionRequestSchema,
   type CreateTransactionResponse,
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { methodDefinition } from '@headset-cloud/rpc/grpc.ts';
 import jwt from 'jsonwebtoken';
 import Koa from 'koa';
 import { serveCommands } from '../lib/worker.ts';

@@ -1,12 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
-import { methodDefinition } from '@headset-cloud/kit/rpc/grpc.ts';
 import {
   type ConnectRequest,
   type ConnectResponse,
   ConnectResponseSchema,
   HeadsetLinkService,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { methodDefinition } from '@headset-cloud/rpc/grpc.ts';
 
 type Body = ConnectRequest['body'];
 

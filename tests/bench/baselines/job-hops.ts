@@ -1,4 +1,4 @@
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
 import Koa from 'koa';
 import { serveCommands } from '../lib/worker.ts';
 import { createSender } from '../load/http.ts';

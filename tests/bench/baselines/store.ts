@@ -1,7 +1,7 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
-import type { StoreConnection } from '@headset-cloud/kit/store/types.ts';
+import { connectMongo } from '@headset-cloud/store/mongo.ts';
+import type { StoreConnection } from '@headset-cloud/store/types.ts';
 
 /** The store to which a baseline writes: the same kind as the platform's on that stack. */
 export interface BaselineStore {

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from '@grpc/grpc-js';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
 import { MongoClient } from 'mongodb';
 
 /**

@@ -1,10 +1,10 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { positionText } from '@headset-cloud/notifier/domain/feed-position.ts';
 import type { DeliveryDocument } from '@headset-cloud/notifier/store/documents.ts';
 import type { FeedPartitionDocument } from '@headset-cloud/notifier/store/feed.ts';
+import { connectMongo } from '@headset-cloud/store/mongo.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import type { World } from './world.ts';
 
 const writtenTogether = 1000;

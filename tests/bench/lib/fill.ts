@@ -1,7 +1,7 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { connectMongo } from '@headset-cloud/store/mongo.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { Document } from 'mongodb';
 import type { World } from './world.ts';
 

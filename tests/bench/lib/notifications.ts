@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/eventlog/types.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import type { RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { openLoop } from '../load/arrivals.ts';
 
 /** Milliseconds since 1970 with a fraction, comparable between all processes of a machine. */

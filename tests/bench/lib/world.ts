@@ -17,8 +17,8 @@ import {
   type StackKind,
   startStack,
 } from '@headset-cloud/demo/stack/stack.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { withoutLimits } from '../../support/limits.ts';
 import { closedWithTheBench } from './cleanup.ts';
 import type { Settings } from './settings.ts';

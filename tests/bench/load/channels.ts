@@ -1,11 +1,11 @@
 import { create, type Message } from '@bufbuild/protobuf';
 import { Client, credentials } from '@grpc/grpc-js';
-import { methodDefinition } from '@headset-cloud/kit/rpc/grpc.ts';
 import {
   CommunicationService,
   CreateChannelRequestSchema,
   type CreateChannelResponse,
 } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import { methodDefinition } from '@headset-cloud/rpc/grpc.ts';
 import { closedLoop } from './arrivals.ts';
 import { createSender } from './http.ts';
 

@@ -1,6 +1,6 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';
 import { startWorld, type World } from '../lib/world.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ManagedProcess } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { HopsBaseline } from '../baselines/hops.ts';
 import type { JobHops } from '../baselines/job-hops.ts';
 import type { JobsBaseline } from '../baselines/jobs.ts';

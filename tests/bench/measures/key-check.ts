@@ -5,10 +5,10 @@ import { type RunningMongo, startMongo } from '@headset-cloud/demo/stack/mongo.t
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { collections, type DeviceDocument } from '@headset-cloud/devices/store/documents.ts';
 import { createHeadsetKeyStore } from '@headset-cloud/devices/store/headset-keys.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
-import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { GrpcChannel, RpcServer } from '@headset-cloud/rpc/grpc.ts';
+import { bind, createClient } from '@headset-cloud/rpc/types.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { openBaselineStore } from '../baselines/store.ts';
 import type { Report } from '../lib/figures.ts';
 import { processFigures } from '../lib/process-figures.ts';

@@ -5,7 +5,7 @@ import { startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { BaselineStore } from '../baselines/store.ts';
 import { closedWithTheBench } from '../lib/cleanup.ts';
 import type { publishCommands } from '../lib/notifications.ts';

@@ -1,6 +1,6 @@
 import { freePort } from '@headset-cloud/demo/stack/ports.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { median, type Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { createShares } from '@headset-cloud/gateway/shares/shares.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
 import { prepareCreates } from '../lib/create-target.ts';
 import { type Figure, figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';

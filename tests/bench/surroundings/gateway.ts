@@ -8,11 +8,10 @@ import { createFakes } from '@headset-cloud/gateway/testing/fakes.ts';
 import { signToken, startTestIssuer, type TestIssuer, testKey } from '@headset-cloud/gateway/testing/keys.ts';
 import { KeySet } from '@headset-cloud/gateway/tokens/key-set.ts';
 import { createTokenVerifier } from '@headset-cloud/gateway/tokens/verifier.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-
-import { GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
+import { GrpcChannel, RpcServer } from '@headset-cloud/rpc/grpc.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { Registry } from 'prom-client';
 import { serveCommands } from '../lib/worker.ts';
 

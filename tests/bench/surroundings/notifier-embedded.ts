@@ -1,14 +1,14 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createMetrics } from '@headset-cloud/kit/process-metrics.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import type { EventLog } from '@headset-cloud/eventlog/types.ts';
 import { buildNotifier } from '@headset-cloud/notifier/build.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
+import { createMetrics } from '@headset-cloud/process/process-metrics.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { destinationsStandIn, publishCommands } from '../lib/notifications.ts';
 import { serveCommands } from '../lib/worker.ts';
 

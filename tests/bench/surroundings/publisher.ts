@@ -1,7 +1,7 @@
-import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
+import { connectKafka } from '@headset-cloud/eventlog/kafka.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
+import { RpcServer } from '@headset-cloud/rpc/grpc.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { destinationsStandIn, publishCommands } from '../lib/notifications.ts';
 import { serveCommands } from '../lib/worker.ts';
 

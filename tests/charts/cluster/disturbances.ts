@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type Cluster, componentOf, isReady } from './cluster.ts';
 import type { Namespace } from './namespace.ts';
 import { components, releaseName } from './platform.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 /** A Docker engine with the image store in which Skaffold finds images that are not pushed. */
 export interface Docker {

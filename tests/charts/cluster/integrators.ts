@@ -4,8 +4,8 @@ import { type FileStore, startFileStore } from '@headset-cloud/demo/integrator/f
 import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import { provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type HeadsetProcess, manageHeadsets } from '../../faults/headsets.ts';
 import { FeedReader } from '../../faults/load/feed-reader.ts';
 import { IntegratorClient } from '../../faults/load/integrator-client.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { act } from '../../faults/headsets.ts';
 import { type Cluster, componentOf, describeAtLength, givenCluster, isReady } from './cluster.ts';
 import { allReady } from './disturbances.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
 import type { Backing } from '@headset-cloud/demo/stack/backing.ts';
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { request } from 'undici';
 import { chartFolder } from '../headset-cloud/chart.ts';
 import { componentOf, isReady } from './cluster.ts';

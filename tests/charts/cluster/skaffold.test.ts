@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { ensureBase, root } from '../../../charts/image/make.ts';
 import { missingTools } from '../../support/tools.ts';
 import { makeWorkingCopy, shareImageCache } from '../../support/working-copy.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { ServerError } from '../../faults/evidence.ts';
 import { unfinished } from '../../faults/gather.ts';
 import type { Check } from '../../faults/judge/check.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { itIfLong } from '../../support/long.ts';
 import { type Cluster, componentOf, describeOnCluster, givenCluster } from './cluster.ts';
 import { type Usage, usageOf } from './figures.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
-import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { prepareConfig } from '@headset-cloud/prepare/config.ts';
+import type { ConfigSpec } from '@headset-cloud/runtime/config.ts';
 import { issuerAudience } from '@headset-cloud/standalone/builtin-issuer.ts';
 import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
 import { describeWith } from '../../support/skip.ts';

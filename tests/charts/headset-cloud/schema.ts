@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import type { ConfigSpec } from '@headset-cloud/runtime/config.ts';
 import { chartFolder } from './chart.ts';
 import { annotations, labels, peers, tolerations } from './kubernetes-schema.ts';
 import { addressOrName, cidr, list, object, type Schema, someCidr, when } from './schema-parts.ts';

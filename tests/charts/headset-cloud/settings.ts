@@ -3,13 +3,13 @@ import { communicationConfig } from '@headset-cloud/communication/config.ts';
 import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { devicesConfig } from '@headset-cloud/devices/config.ts';
+import { kafkaSecurityConfig } from '@headset-cloud/eventlog/kafka-security.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
-import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
-import { sealingConfig } from '@headset-cloud/kit/sealing-config.ts';
-import type { ConfigKey, ConfigSpec } from '@headset-cloud/kit/config.ts';
-import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.ts';
-import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
+import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/process/common-config.ts';
+import { rpcSecurityConfig } from '@headset-cloud/rpc/security.ts';
+import type { ConfigKey, ConfigSpec } from '@headset-cloud/runtime/config.ts';
+import { sealingConfig } from '@headset-cloud/runtime/sealing-config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 

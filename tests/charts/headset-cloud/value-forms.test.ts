@@ -1,6 +1,6 @@
-import { commonConfig } from '@headset-cloud/kit/common-config.ts';
-import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
-import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/outbound/callback-addresses.ts';
+import { egressConfig } from '@headset-cloud/outbound/egress-config.ts';
+import { commonConfig } from '@headset-cloud/process/common-config.ts';
 import { describeWith } from '../../support/skip.ts';
 import { chartYaml, render, resources } from './chart.ts';
 import { at, merged, refusals, type Wrong } from './refusals.ts';

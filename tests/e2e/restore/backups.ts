@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import type { Stack } from '@headset-cloud/demo/stack/stack.ts';
-import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
-import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { databaseOf, type ServiceName, serviceNames } from '@headset-cloud/kit/service-names.ts';
+import { kafkaNames } from '@headset-cloud/eventlog/kafka-names.ts';
+import { deadLetterTopic, topics } from '@headset-cloud/eventlog/types.ts';
+import { databaseOf, type ServiceName, serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { type Document, MongoClient } from 'mongodb';
 

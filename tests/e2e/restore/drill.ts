@@ -12,8 +12,8 @@ import {
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { imei, ownBacking, stack as suiteStack } from '../harness.ts';
 import { type Backups, createBackups } from './backups.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { KafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
+import type { KafkaNames } from '@headset-cloud/eventlog/kafka-names.ts';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
 
 /** An invalid event in a topic. */

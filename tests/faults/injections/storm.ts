@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
+import type { KafkaNames } from '@headset-cloud/eventlog/kafka-names.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import type { Fault } from '../fault.ts';
 

@@ -4,8 +4,8 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
-import type { ServiceDefinition } from '@headset-cloud/kit/service.ts';
-import { parseCrashPoint, withCrashes } from '@headset-cloud/kit/testing/crash-points.ts';
+import type { ServiceDefinition } from '@headset-cloud/process/service.ts';
+import { parseCrashPoint, withCrashes } from '@headset-cloud/process/testing/crash-points.ts';
 import { type Inside, type Mutation, mutate } from './environment.ts';
 
 /**

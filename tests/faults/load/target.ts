@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '@headset-cloud/demo/api.ts';
 import type { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import type { HeadsetProcess } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import type { FeedReader } from './feed-reader.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 
 /** How a line between two programs handles bytes. */
 export type LineState =

@@ -37,7 +37,7 @@ export const removedSafeguards: readonly RemovedSafeguard[] = [
   {
     name: "a token in the library's own words",
     listener: 'stream',
-    file: 'services/kit/src/rpc/grpc.ts',
+    file: 'services/kit/rpc/src/grpc.ts',
     from: "if (!text.startsWith('Failed to add metadata entry')) logger.warn(",
     to: 'logger.error(',
     finds: /Failed to add metadata entry/,

@@ -2,13 +2,13 @@ import { type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { mintToken } from '@headset-cloud/demo/headset/identity.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import {
   ConnectRequestSchema,
   type ConnectResponse,
   ConnectResponseSchema,
   HeadsetLinkService,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 
 export type Body = MessageInitShape<typeof ConnectRequestSchema>['body'];
 export const path = `/${HeadsetLinkService.typeName}/Connect`;

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes, pieces, randomBytes } from './bytes.ts';
 import {

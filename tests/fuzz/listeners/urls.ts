@@ -1,6 +1,6 @@
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
 import { answered, exchange, head, type RawAnswer } from './http.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { forOperators, type Held, longestMs } from './check.ts';
 import { expected, type World, watchedPath } from './world.ts';
 

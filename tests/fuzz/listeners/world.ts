@@ -16,7 +16,7 @@ import {
   type StackKind,
   startStack,
 } from '@headset-cloud/demo/stack/stack.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import { insideOf, type Mutation } from '../../faults/inside/environment.ts';
 import { withoutLimits } from '../../support/limits.ts';
 import { type Sink, startSink } from './sink.ts';

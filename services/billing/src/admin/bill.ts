@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { requireApplicationId } from '../domain/ids.ts';
 import { requireMonth } from '../domain/month.ts';
 import { type BillSources, makeBill } from '../make-bill.ts';

@@ -1,5 +1,5 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { billHandlers } from './bill.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { plansHandlers } from './plans.ts';

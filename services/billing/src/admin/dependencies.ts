@@ -1,4 +1,4 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
 import type { BillSources } from '../make-bill.ts';
 import type { PlansStore, UsageStore } from '../ports.ts';
 

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { BillingAdminService, DevicePlansSchema } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
 import { plansBefore, requirePlans } from '../domain/plans.ts';
 import { plansMessage } from '../messages.ts';

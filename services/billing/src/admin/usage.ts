@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { requireApplicationId } from '../domain/ids.ts';
 import { requireMonth, spanOf } from '../domain/month.ts';
 import { usageMessage, usageOfMessage } from '../usage-message.ts';

@@ -1,6 +1,6 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
-import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
+import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 
 /** A record of the audit store: inserted once, never changed, deleted after its retention period (retention.ts). */
 export interface RecordDocument extends Omit<OwedRecord, 'id'> {

@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { isTransient } from '@headset-cloud/kit/errors.ts';
-import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { type LogEvent, PoisonEventError } from '@headset-cloud/eventlog/types.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { isTransient } from '@headset-cloud/runtime/errors.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuditKeeper } from './keeper.ts';

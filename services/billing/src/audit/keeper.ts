@@ -1,10 +1,10 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
-import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import { PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { decodeEvent } from '@headset-cloud/eventlog/decode.ts';
+import type { LogEvent } from '@headset-cloud/eventlog/types.ts';
+import { PoisonEventError } from '@headset-cloud/eventlog/types.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { documentOf, lineOf } from './records.ts';
 import type { AuditStore } from './store.ts';

@@ -1,8 +1,8 @@
-import { auditActions, isAuditAction } from '@headset-cloud/kit/audit/actions.ts';
-import { cut } from '@headset-cloud/kit/characters.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { AuditAdminService } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
+import { auditActions, isAuditAction } from '@headset-cloud/rules/audit/actions.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { messageOf } from './records.ts';
 import type { AuditStore } from './store.ts';
 

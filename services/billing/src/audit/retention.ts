@@ -1,6 +1,6 @@
-import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { KeptKind } from '@headset-cloud/rules/retention/kinds.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { RecordDocument } from './documents.ts';
 
 /** Old audit records. Both the change and the storing must be old enough (ADR 0045). */

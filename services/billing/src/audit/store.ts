@@ -1,7 +1,7 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { areDuplicates, DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { areDuplicates, DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { RecordDocument } from './documents.ts';
 
 /** Filter of a list; an absent field matches every record. */

@@ -1,5 +1,5 @@
-import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
-import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { decodeEvent } from '@headset-cloud/eventlog/decode.ts';
+import { type LogEvent, PoisonEventError } from '@headset-cloud/eventlog/types.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import type { LifecycleChange } from '../domain/activity.ts';
 import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';

@@ -1,5 +1,5 @@
-import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
-import { type LogEvent, NewerVersionError, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { decodeEvent } from '@headset-cloud/eventlog/decode.ts';
+import { type LogEvent, NewerVersionError, PoisonEventError } from '@headset-cloud/eventlog/types.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { BillingMetrics } from '../metrics.ts';

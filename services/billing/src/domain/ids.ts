@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /**
  * Checks of ids from events and operators; each function throws an `invalid_argument` that says what is

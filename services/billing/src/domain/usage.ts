@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { requireApplicationId, requireDeviceId } from './ids.ts';
 import type { Span } from './month.ts';
 

@@ -1,4 +1,4 @@
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ActivityStore } from '../ports.ts';
 import type { LifecycleDocument } from './documents.ts';
 

@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import type { Bill } from '../domain/bill.ts';
 import { type Month, monthKey } from '../domain/month.ts';

@@ -1,5 +1,5 @@
-import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.ts';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import { type OwingDocument, owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
 import type { PlansEntry } from '../domain/plans.ts';
 import type { UsageKind } from '../domain/usage.ts';

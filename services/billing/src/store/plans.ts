@@ -1,6 +1,6 @@
-import { owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owing, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { changedPlans } from '../domain/plans.ts';
 import type { PlansStore } from '../ports.ts';
 import type { PlansDocument } from './documents.ts';

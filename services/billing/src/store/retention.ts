@@ -1,6 +1,6 @@
-import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { KeptKind } from '@headset-cloud/rules/retention/kinds.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { FixedOffsetZone } from 'luxon';
 import { type Month, monthAt, monthKey, monthOf, spanOf } from '../domain/month.ts';
 import type { SheetDocument, UsageDocument } from './documents.ts';

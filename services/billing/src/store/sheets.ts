@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { type Usage, usageKinds } from '../domain/usage.ts';
 import type { SheetDocument, SheetEntry, UsageDocument } from './documents.ts';
 

@@ -1,6 +1,6 @@
-import { owingFields } from '@headset-cloud/kit/audit/record.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { monthKey, touchedMonths } from '../domain/month.ts';
 import { sameUsage, type Usage, usedWithin } from '../domain/usage.ts';
 import type { UsageStore } from '../ports.ts';

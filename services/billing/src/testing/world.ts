@@ -1,15 +1,15 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import { AuditAdminService } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { MongoServerError } from 'mongodb';
 import { Registry } from 'prom-client';
 import { recordsCollection } from '../audit/documents.ts';
@@ -29,7 +29,7 @@ export interface World {
   readonly log: EventLog;
   /** Time of the service; milliseconds since 1970. */
   nowMs: number;
-  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (process/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** Error of the audit store for new records; undefined: it works. */
   recordsFailure: Error | undefined;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import { namesOf } from '@headset-cloud/kit/audit/record.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import { namesOf } from '@headset-cloud/rules/audit/record.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import {
   requireArchiveUrl,
   requireConnectionLimit,

@@ -1,7 +1,7 @@
-import { applicationMark } from '@headset-cloud/kit/forget/marks.ts';
-import { forgetSubject, requireForgetApplication } from '@headset-cloud/kit/forget/request.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { applicationMark } from '@headset-cloud/rules/forget/marks.ts';
+import { forgetSubject, requireForgetApplication } from '@headset-cloud/rules/forget/request.ts';
 import type { ApplicationForgetStore } from '../ports.ts';
 import type { ForgetDependencies } from './forget-device.ts';
 

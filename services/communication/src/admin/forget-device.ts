@@ -1,8 +1,8 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import type { ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
-import { forgetSubject, requireForgetRequest } from '@headset-cloud/kit/forget/request.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
+import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
 import type { ForgetStore } from '../ports.ts';
 
 export interface ForgetDependencies {

@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { allot, type Place, reservationOf, takenAt } from '../domain/places.ts';
 import { defaultVersion } from '../domain/versions.ts';
 import type { Channel, ChannelStore, EndpointStore, EndpointWithPlaces } from '../ports.ts';

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { type Channel, createClient } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Devices } from '../ports.ts';
 
 const deadlineMs = 3000;

@@ -1,5 +1,5 @@
-import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { type Channel, createClient } from '@headset-cloud/rpc/types.ts';
 import type { RequestSignedUrls } from '../ports.ts';
 
 /** Longer than the notifier's deadline for the integrator's server. */

@@ -1,5 +1,5 @@
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Checks of operators' input about endpoints; each function throws `invalid_argument` with the rule. */
 

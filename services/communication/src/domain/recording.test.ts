@@ -1,4 +1,4 @@
-import { readConfig } from '@headset-cloud/kit/config.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
 import { communicationConfig } from '../config.ts';
 import { isComplete, partRange, partsOf, type RecordingState, readRecordingEvent } from './recording.ts';
 import { readSoraEvent, type SoraEvent } from './sora-event.ts';

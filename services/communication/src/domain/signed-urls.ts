@@ -1,4 +1,4 @@
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
 import type { UploadFile } from './recording.ts';
 import { isObject } from './sora-event.ts';
 

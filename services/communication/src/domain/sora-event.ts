@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
-import { type Implausible, implausible, plausibleTime } from '@headset-cloud/kit/outside-time.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
+import { type Implausible, implausible, plausibleTime } from '@headset-cloud/runtime/outside-time.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { compareVersions } from '@headset-cloud/kit/version.ts';
+import { compareVersions } from '@headset-cloud/rules/version.ts';
 
 /** Unique versions, newest first. */
 export function versionsDescending(versions: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
-import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import type { OutgoingEvent } from '@headset-cloud/eventlog/types.ts';
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { type Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 

@@ -1,9 +1,9 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Implausible } from '@headset-cloud/kit/outside-time.ts';
-import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import type { Implausible } from '@headset-cloud/runtime/outside-time.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import { soraEventBody } from '../domain/callbacks.ts';
 import { isComplete, readRecordingEvent } from '../domain/recording.ts';
 import {

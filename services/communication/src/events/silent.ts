@@ -1,6 +1,6 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { ChannelStore, ConnectionStore } from '../ports.ts';
 import { videoUsage } from './messages.ts';
 

@@ -1,8 +1,8 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ChannelAllocator } from '../channels/allocator.ts';
 import { channelId } from '../domain/channel-id.ts';
 import type { ChannelStore } from '../ports.ts';

@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { defaultVersion, versionsDescending } from '../domain/versions.ts';
 import type { EndpointStore } from '../ports.ts';
 

@@ -1,5 +1,5 @@
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
+import { failureReason } from '@headset-cloud/outbound/reason.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { Agent, Dispatcher } from 'undici';
 import type { ArchiveReader } from '../ports.ts';
 import { orAborted, watchStalls } from './stall.ts';

@@ -1,5 +1,5 @@
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { releasePassedBuffers } from './buffers.ts';
 
 const MiB = 1024 * 1024;

@@ -1,6 +1,6 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { isTransient } from '@headset-cloud/kit/errors.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { isTransient } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { signedUrlsBody } from '../domain/callbacks.ts';
 import {
   archivesOf,

@@ -1,5 +1,5 @@
 import { Transform } from 'node:stream';
-import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
 import { releasePassedBuffers } from './buffers.ts';
 
 /** Aborts work that makes no progress for some time. */

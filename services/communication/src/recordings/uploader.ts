@@ -1,8 +1,8 @@
 import { pipeline, type Readable } from 'node:stream';
-import { cut } from '@headset-cloud/kit/characters.ts';
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import { RefusedAddressError } from '@headset-cloud/kit/outbound/connector.ts';
-import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
+import { RefusedAddressError } from '@headset-cloud/outbound/connector.ts';
+import { failureReason } from '@headset-cloud/outbound/reason.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { Agent, Dispatcher } from 'undici';
 import type { Uploader, UploadResult } from '../ports.ts';
 import { archiveAddress, archiveName, isMissing } from './archive.ts';

@@ -1,8 +1,8 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
-import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import { recordingBody } from '../domain/callbacks.ts';
 import { archivesOf } from '../domain/recording.ts';
 import { notification } from '../events/messages.ts';

@@ -1,4 +1,4 @@
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ChannelStore } from '../ports.ts';
 import type { ChannelDocument } from './documents.ts';
 

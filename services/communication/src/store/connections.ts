@@ -1,5 +1,5 @@
-import type { Update } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { Connection, ConnectionStore, SilentPart } from '../ports.ts';
 import type { ConnectionDocument } from './documents.ts';
 

@@ -1,6 +1,6 @@
-import { owing } from '@headset-cloud/kit/audit/record.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owing } from '@headset-cloud/rules/audit/record.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import { asDated, connectionOf, latestEnd, reservationOf } from '../domain/places.ts';
 import type { Endpoint, EndpointStore } from '../ports.ts';

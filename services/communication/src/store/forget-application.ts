@@ -1,6 +1,6 @@
-import { placeOf, placeText } from '@headset-cloud/kit/forget/place.ts';
-import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { placeOf, placeText } from '@headset-cloud/rules/forget/place.ts';
+import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { emptiedBody } from '../domain/sora-event.ts';
 import type { ApplicationForgetStore, ApplicationPage } from '../ports.ts';
 import type { ChannelDocument, EventDocument, RecordingDocument } from './documents.ts';

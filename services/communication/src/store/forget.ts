@@ -1,4 +1,4 @@
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { readRecordingEvent } from '../domain/recording.ts';
 import { emptiedBody, readSoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionOfDevice, ForgetStore } from '../ports.ts';

@@ -1,6 +1,6 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { lookThrough } from '@headset-cloud/kit/sealed/look-through.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { lookThrough } from '@headset-cloud/rules/sealed/look-through.ts';
+import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { SignedUrls } from '../domain/signed-urls.ts';
 import { collections, type RecordingDocument } from './documents.ts';
 import { createRecordingStore, sealedUrls } from './recordings.ts';

@@ -1,8 +1,8 @@
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import { type SealedPlace, sealedFields } from '@headset-cloud/kit/sealed/places.ts';
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
-import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { type SealedPlace, sealedFields } from '@headset-cloud/rules/sealed/places.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
+import type { Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import { isComplete } from '../domain/recording.ts';
 import type { SignedUrls } from '../domain/signed-urls.ts';

@@ -6,7 +6,7 @@ import {
   SoraSimulator,
 } from '@headset-cloud/demo/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { afterEach, beforeEach } from '@jest/globals';
 import { type Body, type Callback, caller, endpoint, MiB, openWorld, type World } from './world.ts';
 

@@ -1,18 +1,18 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { bindSome } from '@headset-cloud/kit/rpc/testing/bind-some.ts';
-import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { bindSome } from '@headset-cloud/rpc/testing/bind-some.ts';
+import { bind, type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { Registry } from 'prom-client';
 import { buildCommunication, type CommunicationApp } from '../build.ts';
 import type { CommunicationConfig } from '../config.ts';
@@ -83,7 +83,7 @@ export interface World {
   nowMs: number;
   /** Clock that decides when a transfer has stalled. */
   readonly stallTime: FakeTime;
-  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (process/testing/crash-points.ts). */
   cutAt: string | undefined;
   webhookUrl(): string;
   turnAway(): void;

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { emptiedBody, eventKey, isObject, readSoraEvent } from '../domain/sora-event.ts';
 import type { EventProcessor } from '../events/processor.ts';
 import type { ChannelStore, EndpointStore, EventStore } from '../ports.ts';

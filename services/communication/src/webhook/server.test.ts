@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createWebhookServer, type WebhookServer } from './server.ts';
 
 let server: WebhookServer | undefined;

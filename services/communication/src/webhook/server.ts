@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { closeWithin, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
-import { BodyRoom, smallBodyBytes } from '@headset-cloud/kit/listeners/body-room.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { ListenAddress } from '@headset-cloud/runtime/config.ts';
+import { closeWithin, listenOn, portOf } from '@headset-cloud/runtime/http-listen.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
+import { BodyRoom, smallBodyBytes } from '@headset-cloud/runtime/listeners/body-room.ts';
 import {
   defaultListeners,
   type Listeners,
   listenerTimes,
-} from '@headset-cloud/kit/listeners/http-listener.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+} from '@headset-cloud/runtime/listeners/http-listener.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import type { Receipt, Receiver } from './receive.ts';
 
 /** How long open requests may take to finish if the caller gives no time; milliseconds. */

@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Network types that can be listed (rule A15). Mobile networks are listed only as access points. */
 const listed: ReadonlySet<NetworkType> = new Set([NetworkType.BLUETOOTH, NetworkType.WIFI, NetworkType.APN]);

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /**
  * The address AA:BB:CC:DD:EE:FF in upper case; it may be given in lower case, too. Throws

@@ -1,5 +1,5 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import type { ConnectivityMetrics } from '../metrics.ts';
 import { addPairingHandler } from './add-pairing.ts';
 import { changePairingHandler } from './change-pairing.ts';

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import { ListConnectivitySchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { listedNetwork, listedTarget } from '../domain/list-query.ts';
 import { type HandlerDependencies, operate } from './operate.ts';
 

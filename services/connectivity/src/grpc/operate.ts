@@ -1,8 +1,8 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { type OperationInit, type OperationKind, operationRequest } from '@headset-cloud/proto/operations.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Dependencies of the RPCs. */
 export interface HandlerDependencies {

@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import {
   NetworkType,
   ReadConnectivityStateSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { type HandlerDependencies, operate } from './operate.ts';
 
 /** Whether Bluetooth is on. */

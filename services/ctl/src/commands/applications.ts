@@ -1,4 +1,4 @@
-import { fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { fields, table } from '@headset-cloud/cli/output.ts';
 import {
   CreateApplicationResponseSchema,
   DevicesAdminService,

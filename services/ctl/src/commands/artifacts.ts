@@ -1,5 +1,5 @@
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
-import { fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { listLimit } from '@headset-cloud/cli/options.ts';
+import { fields, table } from '@headset-cloud/cli/output.ts';
 import {
   type ArtifactInfo,
   ArtifactKind,

@@ -1,12 +1,12 @@
-import { auditActions } from '@headset-cloud/kit/audit/actions.ts';
-import { instant, instantForm, listLimit } from '@headset-cloud/kit/cli/options.ts';
-import { table, visible } from '@headset-cloud/kit/cli/output.ts';
+import { instant, instantForm, listLimit } from '@headset-cloud/cli/options.ts';
+import { table, visible } from '@headset-cloud/cli/output.ts';
 import {
   AuditAdminService,
   type ListAuditRecordsResponse,
   ListAuditRecordsResponseSchema,
 } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import type { AuditRecord } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { auditActions } from '@headset-cloud/rules/audit/actions.ts';
 import type { Command } from 'commander';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';

@@ -1,4 +1,4 @@
-import { fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { fields, table } from '@headset-cloud/cli/output.ts';
 import { BillingAdminService, ShowBillResponseSchema } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { type Month, month, type Session } from '../session.ts';

@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
-import { fields } from '@headset-cloud/kit/cli/output.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/cli/options.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import {
   type Contract,
   ContractSchema,

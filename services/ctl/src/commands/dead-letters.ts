@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
-import { fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { listLimit } from '@headset-cloud/cli/options.ts';
+import { fields, table } from '@headset-cloud/cli/output.ts';
 import {
   type DeadLetter,
   DeadLettersAdminService,

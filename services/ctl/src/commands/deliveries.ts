@@ -1,7 +1,7 @@
-import { attemptEach, forEachItem, type Outcome, requireAll } from '@headset-cloud/kit/cli/each.ts';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { listLimit, moreHint } from '@headset-cloud/kit/cli/options.ts';
-import { fields, table, visible } from '@headset-cloud/kit/cli/output.ts';
+import { attemptEach, forEachItem, type Outcome, requireAll } from '@headset-cloud/cli/each.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { listLimit, moreHint } from '@headset-cloud/cli/options.ts';
+import { fields, table, visible } from '@headset-cloud/cli/output.ts';
 import {
   type Delivery,
   GetDeliveryResponseSchema,

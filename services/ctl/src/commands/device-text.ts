@@ -1,4 +1,4 @@
-import { type Field, fields } from '@headset-cloud/kit/cli/output.ts';
+import { type Field, fields } from '@headset-cloud/cli/output.ts';
 import type { Device } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { DeviceStatus } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { time } from '../output.ts';

@@ -1,6 +1,6 @@
-import { forEachItem } from '@headset-cloud/kit/cli/each.ts';
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
-import { table, visible } from '@headset-cloud/kit/cli/output.ts';
+import { forEachItem } from '@headset-cloud/cli/each.ts';
+import { listLimit } from '@headset-cloud/cli/options.ts';
+import { table, visible } from '@headset-cloud/cli/output.ts';
 import {
   DevicesAdminService,
   GetDeviceResponseSchema,

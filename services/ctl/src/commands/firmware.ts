@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { listLimit, wholeNumber } from '@headset-cloud/kit/cli/options.ts';
-import { visible } from '@headset-cloud/kit/cli/output.ts';
-import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { listLimit, wholeNumber } from '@headset-cloud/cli/options.ts';
+import { visible } from '@headset-cloud/cli/output.ts';
+import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import {
   type ArtifactInfo,
   ArtifactKind,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { table } from '@headset-cloud/kit/cli/output.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { table } from '@headset-cloud/cli/output.ts';
 import type { ForgottenSchema } from '@headset-cloud/proto/common/v1/forget_pb.ts';
 import { type ForgetReport, ForgetReportSchema } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';

@@ -1,8 +1,7 @@
 import { create } from '@bufbuild/protobuf';
-import { CliError, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
-import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
-import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
+import { CliError, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import { type Column, fields, table } from '@headset-cloud/cli/output.ts';
+import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import {
   AddHeadsetKeyResponseSchema,
   DevicesAdminService,
@@ -14,6 +13,7 @@ import {
   RemoveAllHeadsetKeysResponseSchema,
   RemoveHeadsetKeyResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import type { Command } from 'commander';
 import { UnknownOutcome } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';

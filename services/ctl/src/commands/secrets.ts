@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { table } from '@headset-cloud/kit/cli/output.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { table } from '@headset-cloud/cli/output.ts';
 import {
   type PlaceReport,
   SecretsAdminService,

@@ -1,6 +1,6 @@
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
-import { fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/cli/options.ts';
+import { fields, table } from '@headset-cloud/cli/output.ts';
 import {
   CommunicationAdminService,
   type Endpoint,

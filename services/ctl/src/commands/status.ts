@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { table } from '@headset-cloud/kit/cli/output.ts';
-import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
+import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { table } from '@headset-cloud/cli/output.ts';
+import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Command } from 'commander';
 import type { AdminProcess } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
-import { duration, listLimit, moreHint } from '@headset-cloud/kit/cli/options.ts';
-import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { duration, listLimit, moreHint } from '@headset-cloud/cli/options.ts';
+import { type Column, fields, table } from '@headset-cloud/cli/output.ts';
 import {
   FindTransactionsResponseSchema,
   ListTransactionsOfDeviceResponseSchema,

@@ -1,5 +1,5 @@
-import { instant, instantForm, listLimit, wholeNumber } from '@headset-cloud/kit/cli/options.ts';
-import { fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { instant, instantForm, listLimit, wholeNumber } from '@headset-cloud/cli/options.ts';
+import { fields, table } from '@headset-cloud/cli/output.ts';
 import {
   AddUsageResponseSchema,
   BillingAdminService,

@@ -1,11 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf';
-import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
+import { createAdminServer } from '@headset-cloud/process/admin-server.ts';
 import {
   AuditAdminService,
   type ListAuditRecordsResponseSchema,
@@ -41,6 +36,11 @@ import {
   TransactionsAdminService,
 } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { Registry } from 'prom-client';
 
 /** A real admin port over HTTP, with fixed answers and a record of the calls. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toJson } from '@bufbuild/protobuf';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ReportSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type Action, apply } from './actions.ts';
 import type { Headset } from './headset.ts';
 import { runScript, type Step } from './script.ts';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Report, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Headset } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
 import { FileServer } from './testing/files.ts';

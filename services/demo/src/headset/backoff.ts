@@ -1,4 +1,4 @@
-import { type BackoffBounds, backoffMs } from '@headset-cloud/kit/backoff.ts';
+import { type BackoffBounds, backoffMs } from '@headset-cloud/runtime/backoff.ts';
 
 /** A session that lasted this long after its welcome counts as successful; milliseconds. */
 const goodSessionMs = 60_000;

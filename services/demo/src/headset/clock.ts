@@ -1,4 +1,4 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 
 /** The headset's clock with the correction that the cloud's answers give (protocol page, "A wrong clock"). */
 export class CorrectedClock {

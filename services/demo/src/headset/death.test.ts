@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deviceId, offer, World } from '@headset-cloud/device-link/testing/world.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deathPoints } from './behaviour.ts';
 import { fillCompileCache, startHeadsetProcess } from './testing/headset-process.ts';
 

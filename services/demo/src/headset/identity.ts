@@ -1,8 +1,8 @@
 import { sign } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import { userText } from '@headset-cloud/kit/user-text.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
+import { userText } from '@headset-cloud/runtime/user-text.ts';
 
 /** A token for one connection: ES256, valid for two minutes from `nowMs` (protocol page, "Authentication"). */
 export function mintToken(identity: HeadsetKeyFile, audience: string, nowMs: number): string {

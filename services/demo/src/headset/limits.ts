@@ -1,11 +1,11 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   type Hello,
   HelloSchema,
   type Report,
   ReportSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 
 /** Largest message to the cloud (protocol page, "Limits"); bytes. */
 const mostBytes = 256 * 1024;

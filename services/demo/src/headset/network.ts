@@ -1,4 +1,4 @@
-import { systemTime } from '@headset-cloud/kit/clock.ts';
+import { systemTime } from '@headset-cloud/runtime/clock.ts';
 import type { Behaviour } from './behaviour.ts';
 import type { GetOptions, Http } from './http.ts';
 

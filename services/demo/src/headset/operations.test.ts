@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   BluetoothMode,
   ConnectivityTarget,
@@ -11,6 +10,7 @@ import {
   NetworkType,
   RadioState,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { DeviceContent } from './content.ts';
 import type { Headset } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';

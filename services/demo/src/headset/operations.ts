@@ -1,5 +1,4 @@
 import { toJson } from '@bufbuild/protobuf';
-import { isOlder } from '@headset-cloud/kit/version.ts';
 import {
   ApnSchema,
   type Command,
@@ -8,6 +7,7 @@ import {
   type Operation,
   WifiNetworkSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { isOlder } from '@headset-cloud/rules/version.ts';
 import { mustErase } from './activations.ts';
 import type { Behaviour } from './behaviour.ts';
 import { connectivity } from './connectivity.ts';

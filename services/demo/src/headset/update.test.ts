@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Behaviour } from './behaviour.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';
 import { FileServer } from './testing/files.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ago } from '@headset-cloud/kit/testing/ago.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { ago } from '@headset-cloud/runtime/testing/ago.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { apply } from './actions.ts';
 import type { Headset } from './headset.ts';
 import { Cloud, deviceId } from './testing/cloud.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { untilSignal } from '@headset-cloud/kit/lifecycle.ts';
+import { untilSignal } from '@headset-cloud/runtime/lifecycle.ts';
 import { type Answer, type Received, startIntegrator } from './server.ts';
 
 const usage = `A sample integrator's server: receives callbacks, verifies both signatures, ignores repeats.

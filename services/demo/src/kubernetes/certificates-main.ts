@@ -1,4 +1,4 @@
-import type { Peer } from '@headset-cloud/kit/rpc/identity.ts';
+import type { Peer } from '@headset-cloud/rpc/identity.ts';
 import { makeTrialCertificates } from './certificates.ts';
 import { openSecrets } from './secrets.ts';
 

@@ -1,5 +1,5 @@
-import { identityOf, type Peer } from '@headset-cloud/kit/rpc/identity.ts';
-import { keyOfAuthority, restoreAuthority } from '@headset-cloud/kit/testing/authority.ts';
+import { identityOf, type Peer } from '@headset-cloud/rpc/identity.ts';
+import { keyOfAuthority, restoreAuthority } from '@headset-cloud/runtime/testing/authority.ts';
 import type { Secrets } from './secrets.ts';
 
 /** The certificates that a trial's pods know each other by. */

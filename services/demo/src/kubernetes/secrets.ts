@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
+import { withinTime } from '@headset-cloud/outbound/time-limit.ts';
 import { Agent, request } from 'undici';
 
 /** What Kubernetes mounts into a pod that may use its API. */

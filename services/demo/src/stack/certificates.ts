@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
-import { identityOf, type Peer } from '@headset-cloud/kit/rpc/identity.ts';
-import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
+import { writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
+import { identityOf, type Peer } from '@headset-cloud/rpc/identity.ts';
+import { createAuthority } from '@headset-cloud/runtime/testing/authority.ts';
 
 const domain = 'headset-cloud.internal';
 

@@ -1,4 +1,4 @@
-import { type ServiceName, serviceNames } from '@headset-cloud/kit/service-names.ts';
+import { type ServiceName, serviceNames } from '@headset-cloud/runtime/service-names.ts';
 
 /** How many processes a service has; absent: one. */
 export type InstanceCounts = Readonly<Partial<Record<ServiceName, number>>>;

@@ -4,8 +4,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, wri
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { freePort } from './ports.ts';
 import { findProgram } from './programs.ts';
 

@@ -1,4 +1,4 @@
-import { serviceNames } from '@headset-cloud/kit/service-names.ts';
+import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 
 /** Settings of every process that a stack starts, unless it is told others. */
 export const defaultSettings = {

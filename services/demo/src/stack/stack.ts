@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
-import { ownSecretKey } from '@headset-cloud/kit/own-secret-key.ts';
-import { type ServiceName, serviceNames } from '@headset-cloud/kit/service-names.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
+import { ownSecretKey } from '@headset-cloud/process/own-secret-key.ts';
+import { type ServiceName, serviceNames } from '@headset-cloud/runtime/service-names.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';
 import { type Backing, startBacking } from './backing.ts';

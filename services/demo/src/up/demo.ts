@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { type ApiClient, createApiClient } from '../api.ts';
 import { type Admin, createAdmin, provisionApplication, provisionDevice } from '../provision.ts';
 import { root } from '../stack/process.ts';

@@ -1,6 +1,6 @@
 import { accessSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { takePidLock } from '@headset-cloud/kit/cli/pid-lock.ts';
+import { takePidLock } from '@headset-cloud/cli/pid-lock.ts';
 import { oneProcessWanted } from '../stack/instances.ts';
 import { isFree } from '../stack/ports.ts';
 import { root } from '../stack/process.ts';

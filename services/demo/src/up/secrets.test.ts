@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateHeadsetKey } from '@headset-cloud/kit/headset-key.ts';
+import { generateHeadsetKey } from '@headset-cloud/rules/headset-key.ts';
 import { Refusal } from './folder.ts';
 import { headsetKeyFileIn, integratorKeyFile, issuerClients, refuseDamagedKeys } from './secrets.ts';
 

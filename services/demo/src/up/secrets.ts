@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { userText } from '@headset-cloud/kit/user-text.ts';
+import { userText } from '@headset-cloud/runtime/user-text.ts';
 import { readIdentities } from '../headset/identity.ts';
 import type { IssuerClient } from '../stack/stack.ts';
 import { Refusal, shown } from './folder.ts';

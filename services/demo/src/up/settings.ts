@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { userText } from '@headset-cloud/kit/user-text.ts';
+import { userText } from '@headset-cloud/runtime/user-text.ts';
 import { defaultSettings, ownSettings } from '../stack/own-settings.ts';
 import { root } from '../stack/process.ts';
 import { Refusal, shown } from './folder.ts';

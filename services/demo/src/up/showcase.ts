@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { ApiClient } from '../api.ts';
 import { callbacksIn } from '../stack/callbacks.ts';
 import type { Demo } from './demo.ts';

@@ -1,5 +1,5 @@
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
-import { isOlder } from '@headset-cloud/kit/version.ts';
+import { isOlder } from '@headset-cloud/rules/version.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
 import { limits } from './limits.ts';
 
 /** A message that breaks the protocol; the reason goes to the headset. */

@@ -1,12 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError, toDomainError } from '@headset-cloud/kit/errors.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type {
   DeliveryService,
   HandOver,
   HandOverOutcomeSchema,
 } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError, toDomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type DeliveryDeps, localOrForward, type Reached } from './local-or-forward.ts';
 
 type Outcome = NonNullable<MessageInitShape<typeof HandOverOutcomeSchema>['kind']>;

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { SessionHub } from '../link/hub.ts';
 import type { Peers } from '../link/peers.ts';
 import type { Session } from '../link/session.ts';

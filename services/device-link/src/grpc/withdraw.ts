@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { type DeliveryDeps, localOrForward } from './local-or-forward.ts';
 
 /**

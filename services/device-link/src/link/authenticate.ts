@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { type Metadata, Metadata as MetadataValue, status } from '@grpc/grpc-js';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import jwt from 'jsonwebtoken';
 import { limits } from '../domain/limits.ts';
 import { checkClaims, readClaims, type TokenClaims, TokenRefused } from '../domain/token.ts';

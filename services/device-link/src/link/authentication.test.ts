@@ -1,6 +1,6 @@
 import { createSecretKey, generateKeyPairSync } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import jwt, { type SignOptions } from 'jsonwebtoken';
 import { deviceId, type Instance, otherDeviceId, World } from '../testing/world.ts';
 

@@ -1,8 +1,8 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { CurrentActivation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 
 import type { Limiter } from './limiter.ts';
 

@@ -1,6 +1,6 @@
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';
 import { type Displacement, Displacements } from './displacements.ts';
 

@@ -1,4 +1,4 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 
 /** Displacements of one device within this time are counted together; milliseconds. */
 const windowMs = 3_600_000;

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { limits } from '../domain/limits.ts';
 import type { RawHeadset } from '../testing/raw-headset.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';

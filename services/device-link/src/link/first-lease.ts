@@ -1,5 +1,5 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { ConfigError } from '@headset-cloud/kit/config.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import { ConfigError } from '@headset-cloud/runtime/config.ts';
 import { advertiseExample } from '../config.ts';
 import type { Leases } from '../store/leases.ts';
 import { pause } from './retry.ts';

@@ -1,6 +1,6 @@
 import type { MessageShape } from '@bufbuild/protobuf';
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import type { ConnectResponseSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import type { LinkCall } from './wire.ts';
 
 /**

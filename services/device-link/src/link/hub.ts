@@ -1,6 +1,6 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { EndedSession, SessionDirectory } from '../ports.ts';
 import { pause } from './retry.ts';
 import type { Session } from './session.ts';

@@ -1,7 +1,7 @@
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { repeat } from '@headset-cloud/kit/repeat.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { repeat } from '@headset-cloud/runtime/repeat.ts';
 
 /** Keys that one call asks about. */
 const keysPerCall = 1000;

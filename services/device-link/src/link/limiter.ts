@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Runs a piece of work when its turn has come; answers or throws what the work does. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;

@@ -1,9 +1,9 @@
 import { status } from '@grpc/grpc-js';
-import { type Clock, monotonicMs, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Connections } from '@headset-cloud/kit/listeners/connections.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Refusals } from '@headset-cloud/kit/refusals.ts';
 import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Clock, monotonicMs, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Connections } from '@headset-cloud/runtime/listeners/connections.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import type { Refusals } from '@headset-cloud/runtime/refusals.ts';
 import { limits } from '../domain/limits.ts';
 import { checkHello } from '../domain/messages.ts';
 import type { TokenClaims } from '../domain/token.ts';

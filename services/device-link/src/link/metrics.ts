@@ -1,5 +1,5 @@
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { createRefusals, type Refusals } from '@headset-cloud/kit/refusals.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { createRefusals, type Refusals } from '@headset-cloud/runtime/refusals.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Displacement } from './displacements.ts';
 

@@ -1,9 +1,9 @@
 import { toBinary } from '@bufbuild/protobuf';
-import { backoffMs } from '@headset-cloud/kit/backoff.ts';
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type Hello, type Offer, OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { HeadsetOnlineResponse } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { backoffMs } from '@headset-cloud/runtime/backoff.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { limits } from '../domain/limits.ts';
 import { OfferBook, type PermitAnswer, type Release } from '../domain/offer-book.ts';
 import { Turn } from '../domain/turn.ts';

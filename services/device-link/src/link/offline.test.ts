@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, otherDeviceId, passUntil, World } from '../testing/world.ts';
 
 /** Headsets without a session, as the other services learn of them (rule A21). */

@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 
 let world: World;

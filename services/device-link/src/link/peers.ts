@@ -1,6 +1,6 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { type Channel, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
+import { type Channel, type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 
 /** Calls between instances: shorter than their callers' own deadlines; milliseconds. */
 const peerDeadlineMs = 2500;

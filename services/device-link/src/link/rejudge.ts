@@ -1,4 +1,4 @@
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { SessionDirectory } from '../ports.ts';
 import type { SessionHub } from './hub.ts';
 import type { Session } from './session.ts';

@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, otherDeviceId, World, WrongClock } from '../testing/world.ts';
 import { createKeyCheck, type KeyHolder } from './key-check.ts';
 

@@ -1,6 +1,6 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import type { EventLog, OutgoingEvent } from '@headset-cloud/eventlog/types.ts';
 import type { Hello, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import type { Conversation } from './conversation.ts';
 import type { LinkMetrics } from './metrics.ts';
 import { type ReportEvent, reportEvent, type SessionBegin } from './report-event.ts';

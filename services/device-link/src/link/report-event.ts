@@ -1,6 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { foreignContentHeader, unknownIn } from '@headset-cloud/kit/eventlog/decode.ts';
-import { type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { foreignContentHeader, unknownIn } from '@headset-cloud/eventlog/decode.ts';
+import { type OutgoingEvent, topics } from '@headset-cloud/eventlog/types.ts';
 import type { Hello, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 

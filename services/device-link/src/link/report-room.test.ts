@@ -1,4 +1,4 @@
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { RawHeadset } from '../testing/raw-headset.ts';
 import { World } from '../testing/world.ts';
 

@@ -1,5 +1,5 @@
-import { type BackoffBounds, backoffMs } from '@headset-cloud/kit/backoff.ts';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { type BackoffBounds, backoffMs } from '@headset-cloud/runtime/backoff.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 
 /** Bounds of the waits between calls of other services that are repeated until they succeed. */
 export const callBackoff: BackoffBounds = { firstMs: 200, maxMs: 10_000 };

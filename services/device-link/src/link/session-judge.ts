@@ -1,5 +1,3 @@
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import { inSpan } from '@headset-cloud/kit/telemetry.ts';
 import type { Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type {
   AcceptResponse,
@@ -7,6 +5,8 @@ import type {
   HeadsetOnlineResponse,
   ReadOffersResponse,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import { inSpan } from '@headset-cloud/runtime/telemetry.ts';
 import { newerFirmware } from '../domain/messages.ts';
 import type { PermitAnswer } from '../domain/offer-book.ts';
 import type { Limiter } from './limiter.ts';

@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { limits } from '../domain/limits.ts';
 import { deviceId, type Instance, offer, otherDeviceId, World } from '../testing/world.ts';
 

@@ -1,8 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { monotonicMs } from '@headset-cloud/kit/clock.ts';
-import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import type { EventLog } from '@headset-cloud/eventlog/types.ts';
 import {
   type ConnectRequest,
   ConnectResponseSchema,
@@ -13,6 +10,9 @@ import {
   type Report,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import { monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { limits } from '../domain/limits.ts';
 import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.ts';
 import type { TokenClaims } from '../domain/token.ts';

@@ -1,8 +1,8 @@
-import { ConfigError } from '@headset-cloud/kit/config.ts';
-import type { Connections } from '@headset-cloud/kit/listeners/connections.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { ServerTls } from '@headset-cloud/kit/rpc/secure-listener.ts';
-import { openCertificateFiles } from '@headset-cloud/kit/tls/certificate-files.ts';
+import type { ServerTls } from '@headset-cloud/rpc/secure-listener.ts';
+import { ConfigError } from '@headset-cloud/runtime/config.ts';
+import type { Connections } from '@headset-cloud/runtime/listeners/connections.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { openCertificateFiles } from '@headset-cloud/runtime/tls/certificate-files.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
 

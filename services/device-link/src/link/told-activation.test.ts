@@ -1,12 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   GoAwayReason,
   type Offer,
   OfferSchema,
   type OperationSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';
 import { ToldActivation } from './told-activation.ts';
 

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import {
   type UrlAnswerSchema,
   UrlRefusal,
@@ -7,6 +6,7 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { HeadsetFilesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
 import { limits } from '../domain/limits.ts';
 import type { Limiter } from './limiter.ts';
 

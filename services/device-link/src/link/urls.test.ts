@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   type UrlAnswer,
   UrlAnswerSchema,
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { RawHeadset } from '../testing/raw-headset.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';
 

@@ -1,9 +1,9 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 import { createActivationReader } from './current-activation.ts';
 import { createLimiter } from './limiter.ts';

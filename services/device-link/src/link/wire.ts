@@ -1,6 +1,5 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { MethodDefinition, ServerDuplexStream } from '@grpc/grpc-js';
-import { methodDefinition } from '@headset-cloud/kit/rpc/grpc.ts';
 import {
   type ConnectRequest,
   ConnectRequestSchema,
@@ -8,6 +7,7 @@ import {
   ConnectResponseSchema,
   HeadsetLinkService,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { methodDefinition } from '@headset-cloud/rpc/grpc.ts';
 import { limits } from '../domain/limits.ts';
 
 /** A message that could not be read; the stream ends with INVALID_ARGUMENT and this reason. */

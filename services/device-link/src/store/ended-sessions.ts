@@ -1,5 +1,5 @@
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import type { EndedSessions, UnreportedEnd } from '../ports.ts';
 
 /** Fields of a `sessions` document whose session has ended, beside those of the directory. */

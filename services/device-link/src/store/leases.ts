@@ -1,7 +1,7 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import type { Instance } from '../ports.ts';
 
 /** How long what is known of other instances is taken from memory; milliseconds. */

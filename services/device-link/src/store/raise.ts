@@ -1,6 +1,12 @@
-import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { noteRaise, type RaiseReport, type Raising, raisedBy, raiseStep } from '@headset-cloud/kit/raised.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import {
+  noteRaise,
+  type RaiseReport,
+  type Raising,
+  raisedBy,
+  raiseStep,
+} from '@headset-cloud/rules/raised.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { type InstanceDocument, instancesCollection } from './leases.ts';
 
 const lookEveryMs = 200;

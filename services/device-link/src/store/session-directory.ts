@@ -1,8 +1,8 @@
-import { batchPerTurn } from '@headset-cloud/kit/batching/per-turn.ts';
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { batchPerTurn } from '@headset-cloud/runtime/batching/per-turn.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import type { EndedSession, Holder, Instance, Registration, SessionDirectory } from '../ports.ts';
 import { awayIndexes, type EndedFields, held } from './ended-sessions.ts';
 import { type Leases, leaseIndexes } from './leases.ts';

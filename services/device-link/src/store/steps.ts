@@ -1,4 +1,4 @@
-import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import { endedIndexes } from './ended-sessions.ts';
 import { directoryIndexes } from './session-directory.ts';
 

@@ -8,13 +8,13 @@ import {
   type StatusObject,
   status,
 } from '@grpc/grpc-js';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   ConnectRequestSchema,
   type ConnectResponse,
   ConnectResponseSchema,
   HeadsetLinkService,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 type Body = MessageInitShape<typeof ConnectRequestSchema>['body'];
 type Kind = NonNullable<ConnectResponse['body']['case']>;

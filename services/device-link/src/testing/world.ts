@@ -1,17 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
-import type { FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   CurrentActivationSchema,
@@ -41,6 +31,16 @@ import {
   type GetDownloadUrlRequest,
   type GetDownloadUrlResponseSchema,
 } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import { GrpcChannel, RpcServer } from '@headset-cloud/rpc/grpc.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { bind, type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import type { FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import jwt from 'jsonwebtoken';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -160,7 +160,7 @@ export class World {
   keyChecks = 0;
   /** Devices that are told to have just lost a key. */
   recentRemovals: string[] = [];
-  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (process/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** While true, publishing fails as if the log were away. */
   logAway = false;

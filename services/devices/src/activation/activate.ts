@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
 import { nextActivationStep } from '../domain/activation.ts';
 import type { DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';

@@ -1,10 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError, errorCatalogue } from '@headset-cloud/kit/errors.ts';
 import { operationOf } from '@headset-cloud/proto/operations.ts';
 import {
   type CreateTransactionRequestSchema,
   FloorReason,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { DomainError, errorCatalogue } from '@headset-cloud/runtime/errors.ts';
 import type { DeviceState, Pending, Undo } from '../domain/device.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 

@@ -1,7 +1,7 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { ActivationStore, ApplicationStore, ContractStore, SlotStore } from '../ports.ts';
 import type { LifecycleEvents } from './lifecycle.ts';
 

@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { coalesce } from '@headset-cloud/kit/batching/coalesce.ts';
-import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/eventlog/types.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
+import { coalesce } from '@headset-cloud/runtime/batching/coalesce.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { LifecycleChange } from '../domain/device.ts';
 import type { ActivationStore } from '../ports.ts';
 

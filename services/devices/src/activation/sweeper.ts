@@ -1,4 +1,4 @@
-import { rarely } from '@headset-cloud/kit/rarely.ts';
+import { rarely } from '@headset-cloud/runtime/rarely.ts';
 import { completePending } from './complete.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { requireId, requireName } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 

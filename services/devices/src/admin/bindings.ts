@@ -1,5 +1,5 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { applicationHandlers } from './applications.ts';
 import { contractHandlers } from './contracts.ts';
 import type { AdminDependencies } from './dependencies.ts';

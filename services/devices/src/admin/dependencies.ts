@@ -1,7 +1,7 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type {
   ApplicationStore,
   ContractStore,

@@ -1,5 +1,5 @@
-import { namesOf } from '@headset-cloud/kit/audit/record.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { namesOf } from '@headset-cloud/rules/audit/record.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { deviceStatus } from '../device-status.ts';
 import { requireSpecificDestination } from '../domain/hardware.ts';
 import { pageSize, requireDeviceId } from '../domain/provisioning.ts';

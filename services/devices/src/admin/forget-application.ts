@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { forgetSubject, requireForgetApplication } from '@headset-cloud/kit/forget/request.ts';
+import { forgetSubject, requireForgetApplication } from '@headset-cloud/rules/forget/request.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ApplicationForgetStore, TracesOfApplication } from '../ports.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { LettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
-import { forgetSubject, requireForgetRequest } from '@headset-cloud/kit/forget/request.ts';
+import type { LettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ForgetStore, TracesOfDevice } from '../ports.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 import { unknownDevice } from './devices.ts';

@@ -1,4 +1,4 @@
-import { namesOf } from '@headset-cloud/kit/audit/record.ts';
+import { namesOf } from '@headset-cloud/rules/audit/record.ts';
 import { type HardwareModel, requireHardwareModel } from '../domain/hardware.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 

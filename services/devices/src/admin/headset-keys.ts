@@ -1,5 +1,5 @@
-import { namesOf } from '@headset-cloud/kit/audit/record.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { namesOf } from '@headset-cloud/rules/audit/record.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { mostKeys, readHeadsetKey } from '../domain/headset-key.ts';
 import { requireDeviceId, requireId, requireName } from '../domain/provisioning.ts';
 import type { ListedKey } from '../ports.ts';

@@ -1,7 +1,7 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Associations, notifiedApplication } from '../domain/association.ts';
 import { isPairing, namedCause } from '../domain/connection-notification.ts';
 

@@ -1,10 +1,10 @@
-import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
-import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import { plausibleTime } from '@headset-cloud/kit/outside-time.ts';
+import { decodeEvent } from '@headset-cloud/eventlog/decode.ts';
+import type { LogEvent } from '@headset-cloud/eventlog/types.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
 } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { plausibleTime } from '@headset-cloud/runtime/outside-time.ts';
 import { activatedAtMs } from '../domain/association.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { DeviceReader, ReportStore } from '../ports.ts';

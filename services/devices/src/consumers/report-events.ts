@@ -1,11 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { publishInParts } from '@headset-cloud/kit/eventlog/publish-in-parts.ts';
-import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
+import { publishInParts } from '@headset-cloud/eventlog/publish-in-parts.ts';
+import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/eventlog/types.ts';
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
 import {
   type Associations,
   activatedAtMs,

@@ -1,10 +1,10 @@
-import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   type BluetoothConnection,
   BluetoothMode,
   type Report,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { operationById, ResultForm } from '@headset-cloud/proto/operations.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 
 /** The id of the transaction that a report names as the cause of a connection; undefined if the id is not valid. */

@@ -1,5 +1,5 @@
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** A registered hardware model (specification API 3). */
 export interface HardwareModel {

@@ -1,9 +1,9 @@
-import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   NetworkType,
   type Report,
   type StateChange,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 import { connectionNotification } from './connection-notification.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { datedFields } from './reported.ts';

@@ -1,6 +1,6 @@
-import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { MinimumVersions } from '@headset-cloud/proto/operations.ts';
+import { isOlder } from '@headset-cloud/rules/version.ts';
 import { refusals } from './refusals.ts';
 import type { ReportedVersions } from './reported.ts';
 

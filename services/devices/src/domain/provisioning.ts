@@ -1,5 +1,5 @@
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { isDeviceId } from './device.ts';
 
 /** Checks of operators' input; each function throws an `invalid_argument` that says what is wrong. */

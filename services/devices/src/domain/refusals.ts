@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /**
  * Names both versions (rule C14), the reported version only if the application may read it (rule A7). transactions uses

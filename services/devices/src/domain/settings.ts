@@ -1,5 +1,5 @@
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** The settings that hold a URL, by their JSON names (specification API 3; the last one: ADR 0055). */
 export const addressSettings = [

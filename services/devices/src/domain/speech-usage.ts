@@ -1,4 +1,4 @@
-import { type Implausible, plausibleTime } from '@headset-cloud/kit/outside-time.ts';
+import { type Implausible, plausibleTime } from '@headset-cloud/runtime/outside-time.ts';
 
 /** Speech recognition to be charged; milliseconds. */
 export interface SpeechUsed {

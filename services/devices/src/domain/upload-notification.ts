@@ -1,5 +1,5 @@
-import { cut } from '@headset-cloud/kit/characters.ts';
 import { type FileUpload, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { mostFileBytes, mostPathBytes, readUploadPath } from './upload.ts';
 

@@ -1,4 +1,4 @@
-import { isLongerThan } from '@headset-cloud/kit/characters.ts';
+import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
 
 /** The application and device that a path names (specification Callbacks 3, file upload notification). */
 export interface UploadPath {

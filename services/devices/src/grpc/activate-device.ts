@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { activateDevice } from '../activation/activate.ts';
 import { purposes, sealText } from '../store/sealed-text.ts';
 import { requireCaller } from './caller.ts';

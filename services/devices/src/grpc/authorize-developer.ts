@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { refusals } from '../domain/refusals.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 

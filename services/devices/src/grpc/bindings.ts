@@ -1,10 +1,10 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
   ApplicationsService,
   DevicesService,
   HeadsetFilesService,
   HeadsetKeysService,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { activateDeviceHandler } from './activate-device.ts';
 import { authorizeApplicationHandler } from './authorize-application.ts';
 import { authorizeDeveloperHandler } from './authorize-developer.ts';

@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Returns the caller of a changing call, which the gateway always sends. */
 export function requireCaller(caller: Caller | undefined): Caller {

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 const mostAtOnce = 1000;

@@ -1,9 +1,9 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
 import type { DestinationRules } from '../domain/settings.ts';
 import type { LimitsReader } from '../limits.ts';

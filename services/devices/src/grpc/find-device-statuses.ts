@@ -1,8 +1,8 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type {
   DevicesService,
   FindDeviceStatusesRequest,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { readableStatus } from '../device-status.ts';
 import { matches, readableClient, type StatusFilter } from '../domain/status-filter.ts';
 import type { DeviceReader, DeviceWithReport } from '../ports.ts';

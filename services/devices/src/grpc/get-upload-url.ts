@@ -1,7 +1,7 @@
-import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { type UploadRequest, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { HeadsetFilesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError, isTransient } from '@headset-cloud/runtime/errors.ts';
 import { notifiedApplication } from '../domain/association.ts';
 import { readSignedUrl, readUploadPath } from '../domain/upload.ts';
 import type { HandlerDependencies } from './dependencies.ts';

@@ -1,8 +1,8 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { operationOf } from '@headset-cloud/proto/operations.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { sendOperation, type WantedOperation } from '../operations/send.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService, Settings } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { refusals } from '../domain/refusals.ts';
 import {
   type Addresses,

@@ -1,11 +1,11 @@
-import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
-import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import { isOlder } from '@headset-cloud/kit/version.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { operationOf, subjectOf } from '@headset-cloud/proto/operations.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
+import { isOlder } from '@headset-cloud/rules/version.ts';
+import { DomainError, isTransient } from '@headset-cloud/runtime/errors.ts';
 import { completePending } from '../activation/complete.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
 import { requireActivated } from '../domain/activation.ts';

@@ -1,4 +1,4 @@
-import { recordOf } from '@headset-cloud/kit/audit/record.ts';
+import { recordOf } from '@headset-cloud/rules/audit/record.ts';
 import type { Activation, DeviceState } from '../domain/device.ts';
 import { imei, openWorld, type World } from '../testing/world.ts';
 import { createActivationStore } from './activations.ts';

@@ -1,8 +1,8 @@
-import { mostOwed, type OwedRecord, owesTooMuch } from '@headset-cloud/kit/audit/record.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { mostOwed, type OwedRecord, owesTooMuch } from '@headset-cloud/rules/audit/record.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { pastAssociations } from '../domain/association.ts';
 import {
   type Activation,

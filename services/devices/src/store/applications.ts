@@ -1,9 +1,9 @@
-import { owesLess, owesTooMuch, owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
-import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
-import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owesLess, owesTooMuch, owing, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
+import { coalescedReader } from '@headset-cloud/store/coalesced.ts';
+import type { Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ApplicationSettings } from '../domain/settings.ts';
 import type { ApplicationStore } from '../ports.ts';
 import type { ApplicationDocument } from './documents.ts';

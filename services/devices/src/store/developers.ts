@@ -1,6 +1,6 @@
-import { owing } from '@headset-cloud/kit/audit/record.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { DeveloperStore } from '../ports.ts';
 import type { DeveloperClientDocument, DeveloperDocument } from './documents.ts';
 

@@ -1,7 +1,7 @@
-import { owing } from '@headset-cloud/kit/audit/record.ts';
-import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
-import type { BulkOperation, Filter, Update } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { coalescedReader } from '@headset-cloud/store/coalesced.ts';
+import type { BulkOperation, Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
 import type { Activation } from '../domain/device.ts';

@@ -1,7 +1,7 @@
-import { owesLess, owing } from '@headset-cloud/kit/audit/record.ts';
-import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
-import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owesLess, owing } from '@headset-cloud/rules/audit/record.ts';
+import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
+import type { Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ApplicationForgetStore } from '../ports.ts';
 import type {
   ApplicationDocument,

@@ -1,5 +1,5 @@
-import { owing } from '@headset-cloud/kit/audit/record.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owing } from '@headset-cloud/rules/audit/record.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import type { HardwareModel } from '../domain/hardware.ts';
 import type { HardwareModelStore } from '../ports.ts';

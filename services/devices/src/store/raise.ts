@@ -1,6 +1,6 @@
-import { noteRaise, type RaiseReport, type Raising, raiseStep } from '@headset-cloud/kit/raised.ts';
-import type { BulkOperation } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { noteRaise, type RaiseReport, type Raising, raiseStep } from '@headset-cloud/rules/raised.ts';
+import type { BulkOperation } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import { type ApplicationDocument, collections, type DeviceDocument } from './documents.ts';
 

@@ -1,7 +1,7 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { KeptKind } from '@headset-cloud/rules/retention/kinds.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { DeviceDocument } from './documents.ts';
 
 const notActivated = { 'activation.applicationId': null } as const;

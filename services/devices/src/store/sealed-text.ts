@@ -1,4 +1,4 @@
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 
 /** Seals a text for the database, as base64. */
 export function sealText(secrets: SecretBox, plain: string, purpose: string): string {

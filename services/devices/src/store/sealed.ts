@@ -1,5 +1,5 @@
-import { type SealedField, type SealedPlace, sealedFields } from '@headset-cloud/kit/sealed/places.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { type SealedField, type SealedPlace, sealedFields } from '@headset-cloud/rules/sealed/places.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ApplicationDocument, DeviceDocument } from './documents.ts';
 import { purposes } from './sealed-text.ts';
 

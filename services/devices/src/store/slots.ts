@@ -1,6 +1,6 @@
-import { areDuplicates } from '@headset-cloud/kit/errors.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { areDuplicates } from '@headset-cloud/runtime/errors.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { SlotStore } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 

@@ -1,7 +1,7 @@
-import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
-import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
-import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
+import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { letterIndexes, lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { notedKeysCollection } from '@headset-cloud/rules/sealed/noted-keys.ts';
+import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import {
   devicesIndexes,
   keysIndexes,

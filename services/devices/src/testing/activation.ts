@@ -1,7 +1,7 @@
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { createClient } from '@headset-cloud/rpc/types.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
 import { createActivationStore } from '../store/activations.ts';
 import { createApplicationStore } from '../store/applications.ts';

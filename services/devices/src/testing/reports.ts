@@ -1,6 +1,6 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { foreignContentHeader, unknownIn } from '@headset-cloud/kit/eventlog/decode.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { foreignContentHeader, unknownIn } from '@headset-cloud/eventlog/decode.ts';
+import { topics } from '@headset-cloud/eventlog/types.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import {

@@ -1,5 +1,5 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 
 /** Fake of the notifier's call to the integrator for tests of this service. Records the calls. */
 export class SignedUrlsFake {

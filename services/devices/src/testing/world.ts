@@ -1,10 +1,6 @@
 import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Service } from '@headset-cloud/kit/service.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
+import type { Service } from '@headset-cloud/process/service.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import {
   ApplicationsService,
@@ -12,6 +8,10 @@ import {
   HeadsetFilesService,
   HeadsetKeysService,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { Registry } from 'prom-client';
 import { buildDevices } from '../build.ts';
 import type { DevicesConfig } from '../config.ts';
@@ -52,7 +52,7 @@ export interface World {
   readonly publishedBytes: number[];
   /** Time of the service; milliseconds since 1970. */
   nowMs: number;
-  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (process/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** Number of documents that queries have examined so far. */
   documentsExamined(): number;

@@ -1,7 +1,7 @@
-import { forEachItem } from '@headset-cloud/kit/cli/each.ts';
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
-import { type Column, fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { forEachItem } from '@headset-cloud/cli/each.ts';
+import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import { listLimit } from '@headset-cloud/cli/options.ts';
+import { type Column, fields, visible } from '@headset-cloud/cli/output.ts';
 import { type Command, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
 import { typesOption } from '../event-types.ts';

@@ -1,5 +1,5 @@
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
-import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { listLimit } from '@headset-cloud/cli/options.ts';
+import { visible } from '@headset-cloud/cli/output.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { pastTime } from '../feed.ts';
 import type { Session } from '../session.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { visible } from '@headset-cloud/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../api.ts';
 import { isThisMachine, readCredentials } from '../credentials.ts';

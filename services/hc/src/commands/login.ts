@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { fields, visible } from '@headset-cloud/kit/cli/output.ts';
-import { readSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
-import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { fields, visible } from '@headset-cloud/cli/output.ts';
+import { readSecretFile } from '@headset-cloud/cli/secret-file.ts';
+import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import type { Command } from 'commander';
 import { createApi, tokenEndpointOf } from '../api.ts';
 import {

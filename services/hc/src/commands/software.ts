@@ -1,4 +1,4 @@
-import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { visible } from '@headset-cloud/cli/output.ts';
 import type { Command } from 'commander';
 import type { Session } from '../session.ts';
 

@@ -1,6 +1,6 @@
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
-import { fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { listLimit } from '@headset-cloud/cli/options.ts';
+import { fields, visible } from '@headset-cloud/cli/output.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
 import { imei } from '../feed.ts';

@@ -1,5 +1,5 @@
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import { type Field, fields, visible } from '@headset-cloud/cli/output.ts';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../api.ts';
 import { suggesting } from '../completion.ts';

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
-import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
+import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import { type Field, fields, visible } from '@headset-cloud/cli/output.ts';
+import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import type { Command } from 'commander';
 import { type Api, ApiError } from '../api.ts';
 import { pastTime } from '../feed.ts';

@@ -1,11 +1,11 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { cut } from '@headset-cloud/kit/characters.ts';
-import { networkReason } from '@headset-cloud/kit/cli/network.ts';
-import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
-import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
-import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
+import { networkReason } from '@headset-cloud/cli/network.ts';
+import { readBytes, secretsIn, toldOf } from '@headset-cloud/outbound/answer.ts';
+import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
+import { failureReason } from '@headset-cloud/outbound/reason.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 import type { FeedEvent } from '../feed.ts';
 
 /** Time-out of the cloud for an answer to a callback (rule C10); milliseconds. */

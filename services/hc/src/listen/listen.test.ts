@@ -3,9 +3,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import { ago } from '@headset-cloud/kit/testing/ago.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
+import { ago } from '@headset-cloud/runtime/testing/ago.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type Cloud, closed, type Given, listening, openCloud } from '../testing/cloud.ts';
 import { run } from '../testing/run.ts';
 

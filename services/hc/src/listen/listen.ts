@@ -1,4 +1,4 @@
-import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
+import { longestBackoffMs } from '@headset-cloud/runtime/backoff.ts';
 import type { Api } from '../api.ts';
 import {
   eventKey,

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { takePidLock } from '@headset-cloud/kit/cli/pid-lock.ts';
-import { makePrivateFolder, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { takePidLock } from '@headset-cloud/cli/pid-lock.ts';
+import { makePrivateFolder, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { storing } from '../places.ts';
 
 /** Maximum ids of answered events that are remembered, for an expired cursor. */

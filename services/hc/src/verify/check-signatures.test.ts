@@ -1,4 +1,4 @@
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
 import { checkSignatures } from './check-signatures.ts';
 import { parseStored } from './stored-callback.ts';
 

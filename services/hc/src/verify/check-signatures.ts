@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
 import type { SigningKey } from '../signing-keys.ts';
 import type { StoredCallback } from './stored-callback.ts';
 

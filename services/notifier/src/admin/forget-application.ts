@@ -1,8 +1,8 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import { applicationMark, type ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
-import { forgetSubject, requireForgetApplication } from '@headset-cloud/kit/forget/request.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import { applicationMark, type ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
+import { forgetSubject, requireForgetApplication } from '@headset-cloud/rules/forget/request.ts';
 import type { ForgetStore, ForgottenApplications } from '../ports.ts';
 
 /**

@@ -1,10 +1,10 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { LettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
-import type { ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
-import { forgetSubject, requireForgetRequest } from '@headset-cloud/kit/forget/request.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { LettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
+import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ForgetStore } from '../ports.ts';
 
 const mostNamed = 1000;

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { DeliveryStore, Destinations } from '../ports.ts';
 import { waitingHosts } from './hosts.ts';
 import { toAttemptMessage, toDeliveryMessage } from './messages.ts';

@@ -1,4 +1,4 @@
-import { withDeadline } from '@headset-cloud/kit/deadline.ts';
+import { withDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
 import type { Destinations } from '../ports.ts';
 

@@ -1,10 +1,10 @@
-import { withDeadline } from '@headset-cloud/kit/deadline.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { bind, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { bind, type Handlers } from '@headset-cloud/rpc/types.ts';
+import { withDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createDestinations } from './destinations.ts';
 
 /** Devices, whose reads end when the test releases them. Each returns the key that was valid at its start. */

@@ -1,7 +1,7 @@
-import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { type Channel, createClient } from '@headset-cloud/rpc/types.ts';
+import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { DestinationAddress, Destinations } from '../ports.ts';
 
 const deadlineMs = 3000;

@@ -1,11 +1,11 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
-import { type Batch, type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { decodeEvent } from '@headset-cloud/eventlog/decode.ts';
+import { type Batch, type LogEvent, PoisonEventError } from '@headset-cloud/eventlog/types.ts';
 import {
   Destination,
   type NotificationEvent,
   NotificationEventSchema,
 } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
 import { Neighbours } from '../domain/neighbours.ts';
 import type { LogPositions } from '../feed/log-positions.ts';

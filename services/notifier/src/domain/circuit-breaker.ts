@@ -1,4 +1,4 @@
-import { backoffMs } from '@headset-cloud/kit/backoff.ts';
+import { backoffMs } from '@headset-cloud/runtime/backoff.ts';
 
 export interface BreakerRules {
   readonly maxInFlight: number;

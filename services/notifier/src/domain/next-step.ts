@@ -1,4 +1,4 @@
-import { backoffMs } from '@headset-cloud/kit/backoff.ts';
+import { backoffMs } from '@headset-cloud/runtime/backoff.ts';
 import { mayBeReplaced } from './chain.ts';
 import type { Delivery, DeliveryChange } from './delivery.ts';
 import { type AttemptChange, ended } from './outcome.ts';

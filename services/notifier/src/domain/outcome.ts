@@ -1,4 +1,4 @@
-import { type BackoffBounds, backoffMs } from '@headset-cloud/kit/backoff.ts';
+import { type BackoffBounds, backoffMs } from '@headset-cloud/runtime/backoff.ts';
 import type { AttemptRecord, Delivery, DeliveryChange } from './delivery.ts';
 import { agedAtMs, endsAtMs, isOver, type TimeLimit } from './time-limit.ts';
 

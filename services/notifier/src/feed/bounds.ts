@@ -1,4 +1,4 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import { boundText } from '../domain/feed-position.ts';
 import type { FeedStore } from '../ports.ts';
 

@@ -1,6 +1,6 @@
 import type { TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { LogEvent } from '@headset-cloud/eventlog/types.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { FeedStore } from '../ports.ts';
 import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';

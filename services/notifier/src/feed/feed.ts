@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
 import { cursorFrom, cursorText, expiredCursor, type FeedFilter } from '../domain/feed-cursor.ts';

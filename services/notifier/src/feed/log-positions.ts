@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { type LogEvent, partitionAndOffset } from '@headset-cloud/kit/eventlog/types.ts';
+import { type LogEvent, partitionAndOffset } from '@headset-cloud/eventlog/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { positionText } from '../domain/feed-position.ts';
 import type { FeedStore } from '../ports.ts';
 

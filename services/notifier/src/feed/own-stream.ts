@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { boundText, ownPartition } from '../domain/feed-position.ts';
 import type { FeedStore } from '../ports.ts';
 

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { deliveryStatuses, destinationSettings } from '../domain/delivery.ts';
 import { listOwn } from '../own/list.ts';
 import type { OwnDeliveries } from '../ports.ts';

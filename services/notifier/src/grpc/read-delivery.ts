@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import { toOwnAttempt, toOwnDelivery } from './own-messages.ts';

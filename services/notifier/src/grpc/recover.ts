@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveriesService, RecoverySchema } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { destinationSettings } from '../domain/delivery.ts';
 import type { Recoveries } from '../own/recoveries.ts';
 import type { Recovery } from '../ports.ts';

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type SignedUrlsSetting, signedUrlsSettings } from '../domain/delivery.ts';
 import { answerLimit } from '../domain/signed-urls.ts';
 import type { SignedUrls } from '../signed-urls/request.ts';

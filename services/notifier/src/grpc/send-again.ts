@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Idempotency, Keepable } from '@headset-cloud/kit/idempotency.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveriesService, OwnDeliverySchema } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { Idempotency, Keepable } from '@headset-cloud/rules/idempotency.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Delivery, type DeliveryStatus, laneOf } from '../domain/delivery.ts';
 import type { DeliveryStore, OwnDeliveries } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';

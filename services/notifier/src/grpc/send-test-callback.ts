@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Idempotency, Keepable } from '@headset-cloud/kit/idempotency.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import type { Idempotency, Keepable } from '@headset-cloud/rules/idempotency.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type DestinationSetting, destinationSettings } from '../domain/delivery.ts';
 import type { TestResult } from '../test-callbacks/request.ts';
 import type { TestCallbacks, TestOutcome } from '../test-callbacks/test-callbacks.ts';

@@ -1,4 +1,4 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 
 /** Time limit of one request, which also ends when its caller aborts it. */
 export interface Deadline {

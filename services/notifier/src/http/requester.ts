@@ -1,4 +1,4 @@
-import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
+import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
 import type { BoundedAnswer, BoundedRequester } from '../ports.ts';
 import type { OriginPools } from './pools.ts';
 

@@ -1,7 +1,7 @@
-import { cut } from '@headset-cloud/kit/characters.ts';
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
-import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
+import { readBytes, secretsIn, toldOf } from '@headset-cloud/outbound/answer.ts';
+import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { Dispatcher } from 'undici';
 import type { AttemptResult } from '../domain/outcome.ts';
 import { retryAfterMs } from '../domain/retry-after.ts';

@@ -1,6 +1,6 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import type { NoticeStore } from '../ports.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';

@@ -1,7 +1,7 @@
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
 import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
 import type { AttemptReason } from '../domain/attempt-reason.ts';
 import { laneOf, laneParts } from '../domain/delivery.ts';
 import {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
 import type { FeedFilter } from '../domain/feed-cursor.ts';

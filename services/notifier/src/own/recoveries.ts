@@ -1,8 +1,8 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
 import {
   type DeliveryStatus,
   type DestinationSetting,

@@ -1,6 +1,6 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
 import type { TryOutcome } from '../domain/next-step.ts';

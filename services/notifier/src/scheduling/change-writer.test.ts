@@ -1,4 +1,4 @@
-import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import type { ConditionalChange, DeliveryStore } from '../ports.ts';
 import { ChangeWriter } from './change-writer.ts';
 

@@ -1,6 +1,6 @@
-import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { longestBackoffMs } from '@headset-cloud/runtime/backoff.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { ConditionalChange, DeliveryStore } from '../ports.ts';
 
 const maxBatch = 1000;

@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 

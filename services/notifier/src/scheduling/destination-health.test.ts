@@ -1,4 +1,4 @@
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { DestinationHealths } from './destination-health.ts';
 
 test('the log has the reason for a failing destination, once', () => {

@@ -1,5 +1,5 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type AttemptReason, reasonOf } from '../domain/attempt-reason.ts';
 import { type BreakerRules, CircuitBreaker } from '../domain/circuit-breaker.ts';
 import type { AttemptResult, OutcomeWord } from '../domain/outcome.ts';

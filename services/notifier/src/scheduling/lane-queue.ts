@@ -1,4 +1,4 @@
-import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
 import { Chain, chainKey, type QueueEntry } from '../domain/chain.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { windowUnitsOf } from '../domain/window.ts';

@@ -1,5 +1,5 @@
-import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
 import { lanePauseMs, type TryOutcome } from '../domain/next-step.ts';

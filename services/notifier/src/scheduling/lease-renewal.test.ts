@@ -1,5 +1,5 @@
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { DestinationHealths } from './destination-health.ts';
 import type { Probes } from './probes.ts';

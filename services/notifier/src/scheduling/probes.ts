@@ -1,5 +1,5 @@
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { keptProbes, type Probe, probesFor } from '../domain/time-limit.ts';
 import type { ProbeStore } from '../ports.ts';

@@ -1,6 +1,6 @@
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { createStepRunner } from '@headset-cloud/store/schema/runner.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
 import { notifierSteps } from '../store/steps.ts';

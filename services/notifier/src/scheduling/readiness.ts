@@ -1,4 +1,4 @@
-import type { Time } from '@headset-cloud/kit/clock.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import type { Delivery, Order } from '../domain/delivery.ts';
 import { nextCheckAtMs, patienceMs } from '../domain/order.ts';

@@ -1,5 +1,5 @@
-import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
 import { windowUnitsOf } from '../domain/window.ts';
 import type { DeliveryStore } from '../ports.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import type { Delivery, DeliveryChange } from '../domain/delivery.ts';
 import { givenUp, needsOwnership, nextStep, type Step, type TryOutcome } from '../domain/next-step.ts';

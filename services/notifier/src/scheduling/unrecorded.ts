@@ -1,5 +1,5 @@
-import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
-import type { Batch, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Batch, Unsettled } from '@headset-cloud/eventlog/types.ts';
+import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { ChangeWriter } from './change-writer.ts';
 

@@ -1,8 +1,8 @@
-import { type OwedRecord, owing } from '@headset-cloud/kit/audit/record.ts';
-import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
-import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { type OwedRecord, owing } from '@headset-cloud/rules/audit/record.ts';
+import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
+import { coalescedReader } from '@headset-cloud/store/coalesced.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import {
   type Delivery,
   type DeliveryStatus,

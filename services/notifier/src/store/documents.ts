@@ -1,4 +1,4 @@
-import type { OwingDocument } from '@headset-cloud/kit/audit/record.ts';
+import type { OwingDocument } from '@headset-cloud/rules/audit/record.ts';
 import type { Binary } from 'mongodb';
 import { type Delivery, type DeliveryChange, laneOf } from '../domain/delivery.ts';
 

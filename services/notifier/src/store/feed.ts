@@ -1,6 +1,6 @@
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { ownPartition, positionOf, positionText } from '../domain/feed-position.ts';
 import type { FeedKey, FeedPartition, FeedStore, UnplacedDelivery } from '../ports.ts';

@@ -1,7 +1,7 @@
-import { beginningWith } from '@headset-cloud/kit/forget/ids.ts';
-import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { beginningWith } from '@headset-cloud/rules/forget/ids.ts';
+import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { deliveryStatuses, destinationSettings, laneOf } from '../domain/delivery.ts';
 import type { ForgetStore } from '../ports.ts';
 import type { DeliveryDocument } from './documents.ts';

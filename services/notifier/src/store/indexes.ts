@@ -1,5 +1,5 @@
-import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 
 export const deliveriesCollection = 'deliveries';
 export const probesCollection = 'probes';

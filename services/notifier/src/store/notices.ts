@@ -1,6 +1,6 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { deliveryOf } from '../domain/notice.ts';
 import type { NoticeStore } from '../ports.ts';
 import { type DeliveryDocument, type Retention, toDocument } from './documents.ts';

@@ -1,7 +1,7 @@
-import { owing } from '@headset-cloud/kit/audit/record.ts';
-import { beginningWith } from '@headset-cloud/kit/forget/ids.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { beginningWith } from '@headset-cloud/rules/forget/ids.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { type DeliveryStatus, destinationSettings, laneOf } from '../domain/delivery.ts';
 import type { ListMark, OwnDeliveries, OwnQuery } from '../ports.ts';
 import { sentAgain } from './deliveries.ts';

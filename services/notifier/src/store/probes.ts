@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import { keptProbes, type Probe } from '../domain/time-limit.ts';
 import type { ProbeStore } from '../ports.ts';
 import { probesCollection } from './indexes.ts';

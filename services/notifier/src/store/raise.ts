@@ -1,4 +1,4 @@
-import type { RaiseReport, Raising } from '@headset-cloud/kit/raised.ts';
+import type { RaiseReport, Raising } from '@headset-cloud/rules/raised.ts';
 import { createFeedStore } from './feed.ts';
 
 /**

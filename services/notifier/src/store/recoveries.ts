@@ -1,6 +1,6 @@
-import { type OwedRecord, type OwingDocument, owingFields } from '@headset-cloud/kit/audit/record.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { type OwedRecord, type OwingDocument, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { type DestinationSetting, destinationSettings, laneOf } from '../domain/delivery.ts';
 import type { Recovery, RecoveryStore } from '../ports.ts';
 import { sentAgain } from './deliveries.ts';

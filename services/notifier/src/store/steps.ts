@@ -1,8 +1,8 @@
-import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
-import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
-import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
-import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
-import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { letterIndexes, lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/rules/forget/marks.ts';
+import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
+import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import {
   deliveriesCollection,
   feedIndexes,

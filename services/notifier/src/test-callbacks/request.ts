@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import { beginning, secretsIn } from '@headset-cloud/kit/outbound/answer.ts';
-import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
+import { beginning, secretsIn } from '@headset-cloud/outbound/answer.ts';
+import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
 import { type buildConnector, Client } from 'undici';
 import { attemptReasons, reasonOf } from '../domain/attempt-reason.ts';
 import type { Deadline } from '../http/deadline.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import type { buildConnector } from 'undici';
 import type { DestinationSetting } from '../domain/delivery.ts';
 import { type Deadline, startDeadline } from '../http/deadline.ts';

@@ -1,5 +1,5 @@
-import type { Time } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Time } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Maximum test callbacks of one application that run at the same time on one instance. */
 const mostOfApplication = 5;

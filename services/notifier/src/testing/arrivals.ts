@@ -1,5 +1,5 @@
 import type { Answer, IntegratorServer } from '@headset-cloud/demo/integrator/server.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { beforeEach } from '@jest/globals';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { type Fixture, status } from './fixture.ts';

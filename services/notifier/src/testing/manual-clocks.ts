@@ -1,4 +1,4 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 
 /** Clocks that a test advances, with the machine's timers. */
 export interface ManualClocks extends Time {

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { openStatuses } from '../domain/state.ts';
 import { statusOf, toMessage } from '../messages.ts';
 import type { Queries } from '../ports.ts';

@@ -1,7 +1,7 @@
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { operationOf } from '@headset-cloud/proto/operations.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { CanceledTransaction } from '../ports.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { cancelMessages } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { CanceledTransaction, Floor, Heads, Queries, Seen, Transitions } from '../ports.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Queries, Transitions } from '../ports.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { happenedAt } from '../domain/bounds.ts';
 import type { Reporter } from '../ports.ts';
 

@@ -1,6 +1,6 @@
-import { cut } from '@headset-cloud/kit/characters.ts';
 import type { Report, Result } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 import { textBounds } from '../domain/bounds.ts';
 import { findingOf } from '../domain/forms/connectivity.ts';
 import type { ReportDeps } from './dependencies.ts';

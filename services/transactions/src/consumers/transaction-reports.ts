@@ -1,10 +1,10 @@
-import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
-import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
+import { decodeEvent } from '@headset-cloud/eventlog/decode.ts';
+import type { LogEvent } from '@headset-cloud/eventlog/types.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
 } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
+import { inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import { applyAnswer } from './app-answer.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { applyHello } from './hello.ts';

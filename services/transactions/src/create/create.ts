@@ -1,9 +1,9 @@
 import { toBinary } from '@bufbuild/protobuf';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { requireTime } from '@headset-cloud/kit/deadline.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
 import { type Operation, OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { requireTime } from '@headset-cloud/runtime/deadline.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { currentTraceparent } from '@headset-cloud/runtime/telemetry.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Versions } from '../domain/client-version.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { judgeFirmware, type QueuedFirmware } from '../domain/firmware.ts';
 import { openStatuses } from '../domain/state.ts';
 import type { Heads, Queries } from '../ports.ts';

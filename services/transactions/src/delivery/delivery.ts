@@ -1,12 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { createBatcher } from '@headset-cloud/kit/batching/batcher.ts';
-import { batchPerTurn } from '@headset-cloud/kit/batching/per-turn.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import { createBatcher } from '@headset-cloud/runtime/batching/batcher.ts';
+import { batchPerTurn } from '@headset-cloud/runtime/batching/per-turn.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import type { CanceledTransaction, Heads, StoredTransaction, Transitions } from '../ports.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import { floorMessage } from '../cancel/canceler.ts';
 import {

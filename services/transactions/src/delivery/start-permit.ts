@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { tooOldMessage, type Versions } from '../domain/client-version.ts';
 import { isEnd } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';

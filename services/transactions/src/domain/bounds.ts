@@ -1,4 +1,4 @@
-import { plausibleTime } from '@headset-cloud/kit/outside-time.ts';
+import { plausibleTime } from '@headset-cloud/runtime/outside-time.ts';
 
 /**
  * Limits of texts from headsets, so that every callback fits into an event of the log however it is

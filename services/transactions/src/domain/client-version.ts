@@ -1,4 +1,4 @@
-import { isOlder } from '@headset-cloud/kit/version.ts';
+import { isOlder } from '@headset-cloud/rules/version.ts';
 
 /** Versions of client and firmware. An empty one means "any" in a minimum and "not known" of a headset. */
 export interface Versions {

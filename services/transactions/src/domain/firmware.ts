@@ -1,4 +1,4 @@
-import { isOlder } from '@headset-cloud/kit/version.ts';
+import { isOlder } from '@headset-cloud/rules/version.ts';
 
 /** A requested firmware update; its transaction says whether it is still unprocessed. */
 export interface QueuedFirmware {

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** When a call may come again; some of the transactions have to end first. Milliseconds. */
 const retryAfterMs = 5000;

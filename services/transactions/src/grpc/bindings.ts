@@ -1,8 +1,8 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
   DeliveryJudgeService,
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { acceptHandler } from './accept.ts';
 import { cancelTransactionsHandler } from './cancel-transactions.ts';
 import { createTransactionHandler } from './create-transaction.ts';

@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { cancelTransactions, planCancel } from '../cancel/request.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
+import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { UndoActivation } from '../cancel/activations.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import type { Delivery } from '../delivery/delivery.ts';

@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { toOffer } from '../delivery/delivery.ts';
 import { takeOnline } from '../delivery/online.ts';
 import { heldOf } from '../domain/held.ts';

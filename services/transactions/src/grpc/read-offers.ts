@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { toOffer } from '../delivery/delivery.ts';
 import { readOffers } from '../delivery/offers.ts';
 import type { HandlerDependencies } from './dependencies.ts';

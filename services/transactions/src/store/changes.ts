@@ -1,4 +1,4 @@
-import type { Update } from '@headset-cloud/kit/store/operations.ts';
+import type { Update } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
 import type { CallbackKind, OwedCallback } from '../domain/owed.ts';
 import type { Change } from '../domain/state.ts';

@@ -1,4 +1,4 @@
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
 import type { QueuedFirmware } from '../domain/firmware.ts';
 import type { OwedCallback } from '../domain/owed.ts';

@@ -1,5 +1,5 @@
 import { onEmbedded, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import { collections, type TransactionDocument, transactionsIndexes } from './documents.ts';
 import { createForgetStore } from './forget.ts';

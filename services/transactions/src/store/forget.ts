@@ -1,7 +1,7 @@
-import { placeOf, placeText } from '@headset-cloud/kit/forget/place.ts';
-import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { placeOf, placeText } from '@headset-cloud/rules/forget/place.ts';
+import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import type { ForgetStore } from '../ports.ts';
 import { collections, type TransactionDocument } from './documents.ts';
 import { settled } from './retention.ts';

@@ -1,7 +1,7 @@
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
-import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import { coalescedReader, coalescedWriter } from '@headset-cloud/store/coalesced.ts';
+import type { Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { idBefore, latelyKept } from '../domain/lately.ts';
 import type { HeadRaise, Heads } from '../ports.ts';
 import { collections, type HeadDocument } from './documents.ts';

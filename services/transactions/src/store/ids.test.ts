@@ -1,6 +1,6 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { untilDeadline, withDeadline } from '@headset-cloud/kit/deadline.ts';
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { untilDeadline, withDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type CounterDocument, collections } from './documents.ts';
 import { createIdSource, type IdSource } from './ids.ts';

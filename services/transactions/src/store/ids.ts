@@ -1,6 +1,6 @@
-import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
-import { DomainError, isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
+import { DomainError, isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { CounterDocument } from './documents.ts';
 
 /** Draws transaction ids from blocks, so that a call does not have to write a document (rule B4). */

@@ -1,4 +1,4 @@
-import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { expect, it } from '@jest/globals';
 import { createOpenLimit } from './open-limit.ts';
 

@@ -1,5 +1,5 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
 import type { OpenLimit } from '../ports.ts';
 
 /** Counts open operations, up to `most`. */

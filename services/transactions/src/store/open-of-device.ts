@@ -1,6 +1,6 @@
-import { coalesce, type ItemOutcome } from '@headset-cloud/kit/batching/coalesce.ts';
-import { batchLimits } from '@headset-cloud/kit/store/coalesced.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { coalesce, type ItemOutcome } from '@headset-cloud/runtime/batching/coalesce.ts';
+import { batchLimits } from '@headset-cloud/store/coalesced.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { OpenOfDevice } from '../ports.ts';
 import type { TransactionDocument } from './documents.ts';
 import { openFields, toOpen } from './fields.ts';

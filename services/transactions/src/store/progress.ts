@@ -1,5 +1,5 @@
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { maxProgressReports } from '../domain/callbacks.ts';
 import { operationsWithProgress } from '../domain/forms/operations.ts';
 import { statesThatTake } from '../domain/state.ts';

@@ -1,4 +1,4 @@
-import { type RaiseReport, type Raising, raiseStep } from '@headset-cloud/kit/raised.ts';
+import { type RaiseReport, type Raising, raiseStep } from '@headset-cloud/rules/raised.ts';
 import { cancelMessages } from '../domain/state.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 

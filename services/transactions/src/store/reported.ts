@@ -1,5 +1,5 @@
-import { type ConditionalChange, coalescedChange } from '@headset-cloud/kit/store/coalesced.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { type ConditionalChange, coalescedChange } from '@headset-cloud/store/coalesced.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { answeredOperations } from '../domain/forms/operations.ts';
 import type { TransactionEvent } from '../domain/state.ts';
 import type { Reporter, Transitions } from '../ports.ts';

@@ -1,6 +1,6 @@
-import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { KeptKind } from '@headset-cloud/rules/retention/kinds.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { collections, type TransactionDocument } from './documents.ts';
 
 /** Ended, and without a callback that is not known to be in the log (rule B9). */

@@ -1,9 +1,9 @@
-import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
-import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
-import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
-import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
-import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
+import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { letterIndexes, lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/rules/forget/marks.ts';
+import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
+import { notedKeysCollection } from '@headset-cloud/rules/sealed/noted-keys.ts';
+import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import { collections, retentionIndexes, transactionsIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */

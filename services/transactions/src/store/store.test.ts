@@ -1,5 +1,5 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import { collections, type TransactionDocument } from './documents.ts';
 import { createTransactionStore } from './store.ts';

@@ -1,7 +1,7 @@
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import { coalescedChange, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import { coalescedChange, coalescedWriter } from '@headset-cloud/store/coalesced.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import { operationKey } from '../domain/online.ts';
 import { portions } from '../domain/portions.ts';

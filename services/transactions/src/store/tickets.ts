@@ -1,9 +1,9 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { SealedPlace, SealedValue } from '@headset-cloud/kit/sealed/places.ts';
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { type Operation, OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { operationOf, ticketPurpose } from '@headset-cloud/proto/operations.ts';
+import type { SealedPlace, SealedValue } from '@headset-cloud/rules/sealed/places.ts';
+import type { Filter } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import type { Status } from '../domain/state.ts';
 import type { TransactionDocument } from './documents.ts';

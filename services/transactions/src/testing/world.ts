@@ -3,16 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { bindSome } from '@headset-cloud/kit/rpc/testing/bind-some.ts';
-import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Service } from '@headset-cloud/kit/service.ts';
-import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
+import type { Service } from '@headset-cloud/process/service.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   HeldState,
@@ -29,6 +21,14 @@ import {
   TransactionStatus,
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { bindSome } from '@headset-cloud/rpc/testing/bind-some.ts';
+import { bind, type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import { buildTransactions } from '../build.ts';
 import { transactionsConfig } from '../config.ts';

@@ -1,5 +1,5 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { listArtifactsHandler } from './list-artifacts.ts';
 import { putFirmwareHandler } from './put-firmware.ts';

@@ -1,5 +1,5 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
 import type { CheckNow } from '../uploads/check-now.ts';
 import type { Opener } from '../uploads/opener.ts';

@@ -1,6 +1,6 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { artifactInfo, kindOf } from './messages.ts';
 

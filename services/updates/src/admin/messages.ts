@@ -1,10 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import {
   type ArtifactInfoSchema,
   ArtifactKind,
   ArtifactState,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Artifact, ArtifactKind as DomainKind } from '../domain/artifact.ts';
 
 const states = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Artifact, artifactId } from '../domain/artifact.ts';
 import { requirePackage, requireSize, requireVersion } from '../domain/names.ts';
 import type { AdminDependencies } from './dependencies.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared, Verdict } from './check-file.ts';
 import type { CheckMessage } from './messages.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ContentChecks } from '../ports.ts';
 import { checkInProcess } from './check-process.ts';
 import { createSlots } from './slots.ts';

@@ -1,11 +1,11 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 export const maxPackageLength = 128;
 export const maxVersionLength = 128;
 
 /** Android's form: at least two parts, each beginning with a letter. */
 const packageForm = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
-/** Parts between dots; compared by kit/version.ts. */
+/** Parts between dots; compared by rules/version.ts. */
 const versionForm = /^[0-9A-Za-z][0-9A-Za-z._+-]*$/;
 
 /** Error 400 for a field of a request's body, by its JSON pointer (rule A4). */

@@ -1,4 +1,4 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Artifact } from './artifact.ts';
 import { invalidBody } from './names.ts';
 

@@ -1,4 +1,4 @@
-import { compareVersions } from '@headset-cloud/kit/version.ts';
+import { compareVersions } from '@headset-cloud/rules/version.ts';
 import { versionKey } from './version-key.ts';
 
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

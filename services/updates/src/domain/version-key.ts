@@ -1,5 +1,5 @@
 /**
- * A text with the order of `compareVersions` of kit/version.ts (rule A13), so that a database index can sort versions.
+ * A text with the order of `compareVersions` of rules/version.ts (rule A13), so that a database index can sort versions.
  * Numbers are ordered by length and digits, other parts as text after every number. Trailing parts that are 0 are left
  * out. Equal versions have equal keys.
  */

@@ -1,5 +1,5 @@
-import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { getDownloadUrlHandler } from './get-download-url.ts';
 import { listAppsHandler } from './list-apps.ts';

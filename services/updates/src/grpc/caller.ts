@@ -1,5 +1,5 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /** Returns the caller, which the gateway always sends. */

@@ -1,10 +1,10 @@
-import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { Client } from '@headset-cloud/kit/rpc/types.ts';
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import type { Client } from '@headset-cloud/rpc/types.ts';
+import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
+import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';
 import type { CheckNow } from '../uploads/check-now.ts';
 import type { Opener } from '../uploads/opener.ts';

@@ -1,6 +1,6 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { openTicket } from '../tickets.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 

@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { requireVersion } from '../domain/names.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireCaller } from './caller.ts';

@@ -1,5 +1,5 @@
-import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { type Artifact, type ArtifactName, artifactId } from '../domain/artifact.ts';
 import { requirePackage, requireVersion } from '../domain/names.ts';
 import { refusals, withdrawnReason } from '../domain/refusals.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ConfigError } from '@headset-cloud/kit/config.ts';
-import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
-import type { SealingContext } from '@headset-cloud/kit/service.ts';
+import { egressProxyOf } from '@headset-cloud/outbound/egress-config.ts';
+import type { SealingContext } from '@headset-cloud/process/service.ts';
+import { ConfigError } from '@headset-cloud/runtime/config.ts';
 import { type UpdatesConfig, updatesConfig } from '../config.ts';
 import type { ArtifactStorage } from '../ports.ts';
 import { createLocalStorage } from './local.ts';

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { createLogger } from '@headset-cloud/runtime/logger.ts';
+import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createLocalStorage, type LocalStorage } from './local.ts';
 import { createLocalServer } from './local-server.ts';
 

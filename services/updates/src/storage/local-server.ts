@@ -1,18 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { toDomainError } from '@headset-cloud/kit/errors.ts';
-import { closeNow, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
-import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import type { ListenAddress } from '@headset-cloud/runtime/config.ts';
+import { toDomainError } from '@headset-cloud/runtime/errors.ts';
+import { closeNow, listenOn, portOf } from '@headset-cloud/runtime/http-listen.ts';
+import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
 import {
   defaultListeners,
   type Listeners,
   listenerTimes,
-} from '@headset-cloud/kit/listeners/http-listener.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+} from '@headset-cloud/runtime/listeners/http-listener.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { wantedRange } from '../domain/range.ts';
 import { CutOff, type LocalStorage } from './local.ts';
 import { grantOf, type UrlGrant } from './signed-urls.ts';

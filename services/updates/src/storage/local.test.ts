@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
+import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { createLocalStorage, type LocalStorage } from './local.ts';
 
 // tests/contract tests the guarantees of both storages. This test covers the disk only.

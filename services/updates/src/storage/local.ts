@@ -4,8 +4,8 @@ import { link, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { type ArtifactStorage, ObjectChanged } from '../ports.ts';
 import { pathOf } from './signed-urls.ts';
 

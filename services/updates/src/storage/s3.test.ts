@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
-import { type ConnectProxy, startConnectProxy } from '@headset-cloud/kit/testing/connect-proxy.ts';
+import { type ConnectProxy, startConnectProxy } from '@headset-cloud/outbound/testing/connect-proxy.ts';
+import { expiredCertificate } from '@headset-cloud/runtime/testing/certificate.ts';
 import { createS3Storage, type S3Options } from './s3.ts';
 
 /** A storage on this machine that gives this answer to HeadBucket. */

@@ -16,11 +16,11 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { createNodeAgents } from '@headset-cloud/kit/outbound/node-agents.ts';
-import { NoAnswerError, withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
-import type { EgressProxy } from '@headset-cloud/kit/outbound/tunnel.ts';
+import { createNodeAgents } from '@headset-cloud/outbound/node-agents.ts';
+import { NoAnswerError, withinTime } from '@headset-cloud/outbound/time-limit.ts';
+import type { EgressProxy } from '@headset-cloud/outbound/tunnel.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type ArtifactStorage, DiskFullError, ObjectChanged } from '../ports.ts';
 
 export interface S3Options {

@@ -1,4 +1,4 @@
-import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
+import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 
 /** Access that a URL of the local storage grants. */
 export interface UrlGrant {

@@ -1,7 +1,7 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
 import type { ArtifactStorage } from '../ports.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { owing, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { type Artifact, type ArtifactState, artifactId, openStates } from '../domain/artifact.ts';
 import { withdrawnReason } from '../domain/refusals.ts';
 import { versionKey } from '../domain/version-key.ts';

@@ -1,6 +1,6 @@
-import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.ts';
-import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
-import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import { type OwingDocument, owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
 import type { RejectedFile } from '../domain/upload.ts';
 

@@ -1,5 +1,5 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { createCatalogue } from './catalogue.ts';
 import {
   type ArtifactDocument,

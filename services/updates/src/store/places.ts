@@ -1,5 +1,5 @@
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { UploadPlaces } from '../ports.ts';
 import type { PlacesDocument, UploadDocument } from './documents.ts';
 

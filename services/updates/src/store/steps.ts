@@ -1,6 +1,6 @@
-import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
-import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
+import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { notedKeysCollection } from '@headset-cloud/rules/sealed/noted-keys.ts';
+import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import { owingIndexes, updatesIndexes } from './documents.ts';
 
 /** Step 1 contains what release 0.1.0 created; a change is a new step (ADR 0034). */

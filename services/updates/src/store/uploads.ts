@@ -1,5 +1,5 @@
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { refusals } from '../domain/refusals.ts';
 import type { Upload } from '../domain/upload.ts';
 import type { UploadStore } from '../ports.ts';

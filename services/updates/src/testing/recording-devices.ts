@@ -1,11 +1,11 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { bindSome } from '@headset-cloud/kit/rpc/testing/bind-some.ts';
-import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
   ApplicationsService,
   DevicesService,
   type SendOperationRequest,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { bindSome } from '@headset-cloud/rpc/testing/bind-some.ts';
+import type { RpcBinding } from '@headset-cloud/rpc/types.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Fake of devices: knows clients and devices, and records the operations to send. */
 export class RecordingDevices {

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { readConfig } from '@headset-cloud/kit/config.ts';
-import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, Service } from '@headset-cloud/process/service.ts';
 import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import { LocalChannel } from '@headset-cloud/rpc/local.ts';
+import { type Client, createClient } from '@headset-cloud/rpc/types.ts';
+import { readConfig } from '@headset-cloud/runtime/config.ts';
 import { Registry } from 'prom-client';
 import { buildUpdates } from '../build.ts';
 import type { RunningContentChecks } from '../checks/content-checks.ts';
@@ -31,7 +31,7 @@ export class World {
   readonly admin: Client<typeof UpdatesAdminService>;
   /** Time of the service; milliseconds since 1970. */
   nowMs = Date.now();
-  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (process/testing/crash-points.ts). */
   cutAt: string | undefined;
   bed!: TestBed;
   readonly #channel = new LocalChannel();

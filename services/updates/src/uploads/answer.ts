@@ -1,4 +1,4 @@
-import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Catalogue, UploadStore } from '../ports.ts';
 import type { UploadAnswer } from '../storage/local-server.ts';
 import { type Checker, isOver } from './checker.ts';

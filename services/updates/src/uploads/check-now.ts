@@ -1,5 +1,5 @@
-import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { UploadStore } from '../ports.ts';
 import type { Checker } from './checker.ts';
 

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { artifactId, uploadKey } from '../domain/artifact.ts';
 import {
   type ArtifactStorage,

@@ -1,5 +1,5 @@
-import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared } from '../checks/check-file.ts';
 import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';

@@ -1,5 +1,5 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import {
   type Artifact,
   type ArtifactName,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
+import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { type Artifact, artifactId, openStates } from '../domain/artifact.ts';
 import { refusals } from '../domain/refusals.ts';
 import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';

@@ -1,5 +1,5 @@
-import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { systemClock } from '@headset-cloud/runtime/clock.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { pino } from 'pino';
 import type { UploadStore } from '../ports.ts';
 import { createSweeper } from './sweeper.ts';

@@ -1,7 +1,7 @@
-import { type Clock, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
-import { isTransient } from '@headset-cloud/kit/errors.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { rarely } from '@headset-cloud/kit/rarely.ts';
+import { type Clock, systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
+import { isTransient } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { rarely } from '@headset-cloud/runtime/rarely.ts';
 import { farthestAheadMs } from '../domain/upload.ts';
 import type { UploadStore } from '../ports.ts';
 import type { Checker } from './checker.ts';

@@ -3,9 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
-import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
-import { generateHeadsetKey } from '@headset-cloud/kit/headset-key.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   type ConnectRequest,
   ConnectRequestSchema,
@@ -19,6 +16,9 @@ import {
   type UrlAnswerSchema,
   type UrlRequest,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { generateHeadsetKey } from '@headset-cloud/rules/headset-key.ts';
+import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { Headset, type HeadsetOptions } from '../headset.ts';
 
 export const deviceId = '350000000000018';

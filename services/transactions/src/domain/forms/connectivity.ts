@@ -1,4 +1,3 @@
-import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   BluetoothMode,
   type ConnectivityResult,
@@ -8,6 +7,7 @@ import {
   type Operation,
   RadioState,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { cut } from '@headset-cloud/runtime/characters.ts';
 import { maxListEntries, textBounds } from '../bounds.ts';
 
 /**

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { handleAndStore } from '@headset-cloud/eventlog/settling.ts';
+import { NewerVersionError, PoisonEventError, type Subscription } from '@headset-cloud/eventlog/types.ts';
+import { errorText } from '@headset-cloud/runtime/error-text.ts';
+import { DomainError, isTransient } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
+import { type DeadLetterDocument, eventOf } from './documents.ts';
+import type { Asked, DeadLetterStore } from './store.ts';
+
+export interface ReplaysOptions {
+  readonly letters: DeadLetterStore;
+  readonly logger: Logger;
+  /** Interval of the search for replays of dead processes; milliseconds. */
+  readonly replayEveryMs: number;
+}
+
+/** Maximum attempts of a replay with a failure that is neither poison nor transient; the same as at first delivery. */
+const maxTries = 3;
+
+/** Replays the dead letters of one subscription for operators, in the process that consumes (ADR 0020). */
+export class Replays {
+  readonly #subscription: Subscription;
+  readonly #options: ReplaysOptions;
+  readonly #repetition: Repetition;
+
+  constructor(subscription: Subscription, options: ReplaysOptions) {
+    this.#subscription = subscription;
+    this.#options = options;
+    this.#repetition = repeat(
+      `the replay of the dead letters of ${subscription.group}`,
+      options.replayEveryMs,
+      options.logger,
+      () => this.#completeAbandoned(),
+    );
+  }
+
+  get group(): string {
+    return this.#subscription.group;
+  }
+
+  get topic(): string {
+    return this.#subscription.topic;
+  }
+
+  start(): void {
+    this.#repetition.start();
+    this.#repetition.wake();
+  }
+
+  stop(): Promise<void> {
+    return this.#repetition.stop();
+  }
+
+  /**
+   * Replays one event for an operator. Throws DomainError('conflict') when it cannot be claimed or fails
+   * again.
+   */
+  async replay(id: string, asked: Asked): Promise<void> {
+    const { letters } = this.#options;
+    const claim = randomUUID();
+    const letter = await letters.claim(id, claim, asked);
+    if (!letter) throw await refusal(letters, id);
+    const failure = await this.#attempt(letter, claim, asked.reason);
+    if (!failure) return;
+    if (isTransient(failure)) throw failure;
+    throw new DomainError('conflict', `The event could not be handled again: ${errorText(failure)}`);
+  }
+
+  /** Completes the replays of dead processes. Returns the number of attempts. */
+  async #completeAbandoned(): Promise<number> {
+    const { letters } = this.#options;
+    const abandoned = await letters.abandoned(this.group, this.topic);
+    for (const id of abandoned) {
+      const claim = randomUUID();
+      const letter = await letters.claim(id, claim);
+      if (letter) await this.#attempt(letter, claim, letter.reason);
+    }
+    return abandoned.length;
+  }
+
+  /** Delivers the event to the handler. Returns the failure, if any; the event is then a dead letter as before. */
+  async #attempt(letter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
+    const { letters } = this.#options;
+    const event = eventOf(letter);
+    for (let tries = 1; ; tries++) {
+      try {
+        await handleAndStore(this.#subscription, [event]);
+        break;
+      } catch (error) {
+        if (error instanceof NewerVersionError || isTransient(error)) {
+          await letters.release(letter._id, claim, errorText(error));
+          return error;
+        }
+        if (error instanceof PoisonEventError || tries === maxTries) {
+          await letters.failed(letter._id, claim, errorText(error));
+          return error;
+        }
+      }
+    }
+    await letters.replayed(letter._id, claim, `replayed by an operator: ${reason}`);
+    return undefined;
+  }
+}
+
+/** Why an event cannot be claimed. */
+export async function refusal(letters: DeadLetterStore, id: string): Promise<DomainError> {
+  const letter = await letters.get(id);
+  if (!letter) return new DomainError('not_found', `There is no dead letter ${id}.`);
+  if (letter.open)
+    return new DomainError('conflict', 'It is being replayed just now.', { retryAfterMs: 1000 });
+  const reason = letter.reason === '' ? '' : ` (${letter.reason})`;
+  return new DomainError('conflict', `It was ${letter.state} before${reason}.`);
+}

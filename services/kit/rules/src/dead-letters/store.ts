@@ -1,0 +1,179 @@
+import { type LogEvent, partitionAndOffset } from '@headset-cloud/eventlog/types.ts';
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { Filter, Update } from '@headset-cloud/store/operations.ts';
+import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
+import { type OwedRecord, owing } from '../audit/record.ts';
+import { type DeadLetterDocument, deadLetterId, lettersCollection } from './documents.ts';
+
+/** How long a replay's claim on an event lasts; longer than any handler takes. */
+const claimMs = 60_000;
+/**
+ * Maximum remaining time of a claim. A claim that ends later was written by a clock that was ahead, or before the clock
+ * was set back. The maximum is several times what a correct clock writes, so members whose clocks differ by less than
+ * four minutes respect each other's claims.
+ */
+const farthestMs = 5 * claimMs;
+const maxSteps = 20;
+
+/** An operator's request: its reason and its audit record. */
+export interface Asked {
+  readonly reason: string;
+  readonly record: OwedRecord;
+}
+
+/** The dead letters of a service's consumer groups. Each change is one conditional update. */
+export class DeadLetterStore {
+  readonly #letters: StoreCollection<DeadLetterDocument>;
+  readonly #clock: Clock;
+  readonly #keepMs: number;
+
+  /** `keepMs`: how long a dead letter is kept after it was ended, or while it waits for an operator. */
+  constructor(store: Store, clock: Clock, keepMs: number) {
+    this.#letters = store.collection<DeadLetterDocument>(lettersCollection);
+    this.#clock = clock;
+    this.#keepMs = keepMs;
+  }
+
+  /** Stores an event; a document that exists from an earlier try stays unchanged. */
+  async setAside(event: LogEvent, group: string, error: string): Promise<void> {
+    const now = this.#clock.now();
+    try {
+      await this.#letters.insertOne({
+        _id: deadLetterId(event, group),
+        topic: event.topic,
+        group,
+        key: event.key,
+        ...partitionAndOffset(event),
+        value: Buffer.from(event.value),
+        headers: JSON.stringify(event.headers),
+        publishedAtMs: event.timestampMs,
+        kind: 'poison',
+        state: 'waiting',
+        open: true,
+        blocking: false,
+        error,
+        reason: '',
+        setAsideAtMs: now,
+        claim: '',
+        claimedUntilMs: 0,
+        steps: [{ atMs: now, what: `set aside: ${error}` }],
+        expiresAt: new Date(now + this.#keepMs),
+      });
+    } catch (cause) {
+      if (!isDuplicateKey(cause)) throw cause;
+    }
+  }
+
+  /** Replays that operators requested and that dead processes have left. */
+  async abandoned(group: string, topic: string): Promise<string[]> {
+    const left = await this.#letters
+      .find(
+        { group, topic, state: 'replaying', ...unclaimed(this.#clock.now()) },
+        { projection: { _id: 1 }, limit: 100 },
+      )
+      .toArray();
+    return left.map((letter) => letter._id);
+  }
+
+  get(id: string): Promise<DeadLetterDocument | null> {
+    return this.#letters.findOne({ _id: id });
+  }
+
+  /** The newest dead letters, newest first. */
+  newest(limit: number, ended: boolean): Promise<DeadLetterDocument[]> {
+    return this.#letters.find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit }).toArray();
+  }
+
+  countOpen(): Promise<number> {
+    return this.#letters.countDocuments({ open: true });
+  }
+
+  /**
+   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `asked` (an operator's
+   * request), stores the audit record and stops the expiry until the replay ends.
+   */
+  claim(id: string, claim: string, asked?: Asked): Promise<DeadLetterDocument | null> {
+    const now = this.#clock.now();
+    const free = { _id: id, open: true, ...unclaimed(now) };
+    const claimed = { claim, claimedUntilMs: now + claimMs };
+    if (!asked) return this.#update(free, { $set: claimed });
+    const { reason, record } = asked;
+    const replaying: Update<DeadLetterDocument> = {
+      $set: { ...claimed, state: 'replaying', reason },
+      $unset: { expiresAt: '' },
+    };
+    return this.#update(free, owing(replaying, record));
+  }
+
+  /** Releases the claim and restores the state before it, with a full retention period. */
+  async release(id: string, claim: string, error: string): Promise<void> {
+    const expiresAt = new Date(this.#clock.now() + this.#keepMs);
+    const waiting = { claim: '', claimedUntilMs: 0, state: 'waiting', error, expiresAt } as const;
+    await this.#update({ _id: id, claim }, { $set: waiting });
+  }
+
+  /** Stores that a replay has failed permanently. */
+  async failed(id: string, claim: string, error: string): Promise<void> {
+    const now = this.#clock.now();
+    await this.#update(
+      { _id: id, claim },
+      {
+        $set: {
+          ...{ claim: '', claimedUntilMs: 0, state: 'waiting', kind: 'poison', blocking: false, error },
+          expiresAt: new Date(now + this.#keepMs),
+        },
+        ...step(now, `failed again: ${error}`),
+      },
+    );
+  }
+
+  /**
+   * Ends a dead letter after its replay took effect. Null if the claim had expired and another replay holds
+   * it.
+   */
+  replayed(id: string, claim: string, what: string): Promise<DeadLetterDocument | null> {
+    return this.#end({ _id: id, claim, open: true }, 'replayed', {}, what);
+  }
+
+  /** Discards a dead letter; null if it has ended or a replay has claimed it. */
+  discard(id: string, { reason, record }: Asked): Promise<DeadLetterDocument | null> {
+    const free = { _id: id, open: true, ...unclaimed(this.#clock.now()) };
+    return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`, record);
+  }
+
+  #end(
+    filter: Filter<DeadLetterDocument>,
+    state: DeadLetterDocument['state'],
+    more: Partial<DeadLetterDocument>,
+    what: string,
+    record?: OwedRecord,
+  ): Promise<DeadLetterDocument | null> {
+    const now = this.#clock.now();
+    const end: Update<DeadLetterDocument> = {
+      $set: {
+        ...more,
+        ...{ state, open: false, blocking: false, claim: '', claimedUntilMs: 0 },
+        expiresAt: new Date(now + this.#keepMs),
+      },
+      ...step(now, what),
+    };
+    return this.#update(filter, record ? owing(end, record) : end);
+  }
+
+  #update(
+    filter: Filter<DeadLetterDocument>,
+    update: Update<DeadLetterDocument>,
+  ): Promise<DeadLetterDocument | null> {
+    return this.#letters.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+  }
+}
+
+/** Part of a filter: no replay holds the dead letter. */
+export function unclaimed(now: number): Filter<DeadLetterDocument> {
+  return { $or: [{ claimedUntilMs: { $lte: now } }, { claimedUntilMs: { $gt: now + farthestMs } }] };
+}
+
+function step(atMs: number, what: string): Update<DeadLetterDocument> {
+  return { $push: { steps: { $each: [{ atMs, what }], $slice: -maxSteps } } };
+}

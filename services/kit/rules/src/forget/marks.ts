@@ -1,0 +1,71 @@
+import type { Clock } from '@headset-cloud/runtime/clock.ts';
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import type { IndexDescription } from '@headset-cloud/store/operations.ts';
+import type { Store } from '@headset-cloud/store/types.ts';
+import { type OwedRecord, type OwingDocument, owing, owingIndex } from '../audit/record.ts';
+import { beginningWith } from './ids.ts';
+
+/**
+ * Stores that an operator has started to forget a device or an application in this database, with the audit record
+ * (ADR 0047).
+ */
+export interface ForgetMarkDocument extends OwingDocument {
+  /** IMEI, or `applicationMark`. */
+  _id: string;
+  /** The newest run of the command. */
+  run: string;
+  /** When the mark was stored; milliseconds since 1970. Absent: stored by a version without this field. */
+  beganAtMs?: number;
+  /** When the mark expires: after the longest outage of Kafka, which has to accept the audit record. */
+  expiresAt: Date;
+}
+
+export const forgetMarksCollection = 'forgotten';
+
+/** Indexes for the steps of each service that forgets something but has no document for each device or application. */
+export const forgetMarkIndexes: IndexDescription[] = [
+  owingIndex,
+  { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+];
+
+const keepMs = 7 * 86_400_000;
+const ofApplications = 'application/';
+
+/** The mark's id; differs from every IMEI, also if an application's id looks like one. */
+export function applicationMark(applicationId: string): string {
+  return `${ofApplications}${applicationId}`;
+}
+
+export interface ForgetMarks {
+  /** Stores the mark before the first record is removed; the calls of one run store one audit record. */
+  begin(markId: string, run: string, record: OwedRecord): Promise<void>;
+  /** Applications with a mark, and their start times; milliseconds since 1970. */
+  applications(): Promise<ReadonlyMap<string, number>>;
+}
+
+export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
+  const marks = store.collection<ForgetMarkDocument>(forgetMarksCollection);
+  return {
+    async begin(markId, run, record) {
+      const nowMs = clock.now();
+      const set = {
+        $set: { run, expiresAt: new Date(nowMs + keepMs) },
+        $setOnInsert: { beganAtMs: nowMs },
+      };
+      try {
+        await marks.updateOne({ _id: markId, run: { $ne: run } }, owing<ForgetMarkDocument>(set, record), {
+          upsert: true,
+        });
+      } catch (error) {
+        // A repeated call of a run: the filter does not match the existing document, so the upsert fails.
+        if (!isDuplicateKey(error)) throw error;
+      }
+    },
+    async applications() {
+      const found = await marks
+        .find(beginningWith(ofApplications), { projection: { beganAtMs: 1 } })
+        .toArray();
+      return new Map(found.map(({ _id, beganAtMs = 0 }) => [_id.slice(ofApplications.length), beganAtMs]));
+    },
+  };
+}

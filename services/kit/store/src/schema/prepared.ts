@@ -1,0 +1,82 @@
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
+import { DomainError } from '@headset-cloud/runtime/errors.ts';
+import type { Logger } from '@headset-cloud/runtime/logger.ts';
+import { type Starting, StartStoppedError } from '@headset-cloud/runtime/start-up.ts';
+import type { Store } from '../types.ts';
+import { createStepRunner, type StepsDocument, stepsCollection, stepsId } from './runner.ts';
+import { nextStep, prepareCommand, type ServiceSteps, stepText } from './steps.ts';
+
+/** Time limit for releasing the step after a stop; milliseconds. */
+const stopMs = 3000;
+
+/** Parts of a service's context that decide who runs its steps. */
+export interface StepsContext {
+  /** The service's own database. */
+  readonly store: Store;
+  readonly logger: Logger;
+  /** Identifies this process among its service's instances; new at each start. */
+  readonly instanceId: string;
+  /**
+   * Who runs the steps of the service's database. 'run', the default: the service itself; 'wait': services/prepare, for
+   * which the start waits.
+   */
+  readonly schema?: 'run' | 'wait';
+  /** True: no other process can have the store open (the embedded stack). */
+  readonly exclusive?: boolean;
+  /** The start that the host runs; absent if no part of it takes long. */
+  readonly starting?: Starting;
+}
+
+/**
+ * Resolves when the service's database has all steps that this version knows; a newer database has them. Runs the
+ * missing steps, or with SCHEMA=wait waits until `services/prepare` has run them.
+ */
+export async function prepared(
+  ctx: StepsContext,
+  steps: ServiceSteps,
+  time: Time = systemTime,
+): Promise<void> {
+  const { store, logger, instanceId, exclusive = false, starting } = ctx;
+  const runner = createStepRunner({
+    ...{ store, steps, logger, time },
+    holder: instanceId,
+    alone: exclusive,
+    ...(starting && { signal: starting.signal, doing: starting.doing }),
+  });
+  let underWay: Promise<void> | undefined;
+  const attempt = () => {
+    if (ctx.schema === 'wait') return requireSteps(store, steps);
+    underWay = runner.attempt();
+    return underWay;
+  };
+  /** Retries while another run holds the step, for a host that does not retry the start itself (start-up.ts). */
+  const untilDone = async (): Promise<void> => {
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
+      }
+      await time.sleep(20);
+    }
+  };
+  try {
+    await (store.whenReachable ?? untilDone)('the steps of the database', attempt);
+  } catch (error) {
+    // The database stays open until the step is released.
+    if (error instanceof StartStoppedError)
+      await Promise.race([Promise.allSettled([underWay]), time.sleep(stopMs, { ref: false })]);
+    throw error;
+  }
+}
+
+/** Throws a transient DomainError that names the missing step and the command for it, until the steps are done. */
+async function requireSteps(store: Store, steps: ServiceSteps): Promise<void> {
+  const found = await store.collection<StepsDocument>(stepsCollection).findOne({ _id: stepsId });
+  const step = nextStep(steps, found?.done ?? 0);
+  if (!step) return;
+  throw new DomainError(
+    'unavailable',
+    `${stepText(steps, step)} is not done. This makes it: ${prepareCommand} (services/prepare)`,
+  );
+}
