@@ -7,7 +7,7 @@ import { takeOnline } from './delivery/online.ts';
 import { permitStart } from './delivery/start-permit.ts';
 import { cancelMessages } from './domain/state.ts';
 import type { Outbox } from './outbox.ts';
-import type { TransactionStore } from './ports.ts';
+import type { TransactionStore } from './ports/transaction-store.ts';
 import { raiseTransactions } from './store/raise.ts';
 import { createTransactionStore } from './store/store.ts';
 import { application, device, World } from './testing/world.ts';

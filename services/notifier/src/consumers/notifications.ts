@@ -9,7 +9,8 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
 import { Neighbours } from '../domain/neighbours.ts';
 import type { LogPositions } from '../feed/log-positions.ts';
-import type { DeliveryStore, ForgottenApplications } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
+import type { ForgottenApplications } from '../ports/forgotten-applications.ts';
 import type { Plan, Scheduler } from '../scheduling/scheduler.ts';
 import type { Unrecorded } from '../scheduling/unrecorded.ts';
 

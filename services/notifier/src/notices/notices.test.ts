@@ -1,7 +1,7 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
-import type { NoticeStore } from '../ports.ts';
+import type { NoticeStore } from '../ports/notice-store.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createNoticeStore } from '../store/notices.ts';

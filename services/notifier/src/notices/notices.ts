@@ -16,7 +16,10 @@ import {
   withDead,
 } from '../domain/notice.ts';
 import type { NotifierMetrics } from '../metrics.ts';
-import type { DeliveryStore, Destinations, ForgottenApplications, NoticeStore } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
+import type { Destinations } from '../ports/destinations.ts';
+import type { ForgottenApplications } from '../ports/forgotten-applications.ts';
+import type { NoticeStore } from '../ports/notice-store.ts';
 import type { HealthWatch } from '../scheduling/destination-health.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 

@@ -1,5 +1,5 @@
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
-import type { ConditionalChange, DeliveryStore } from '../ports.ts';
+import type { ConditionalChange, DeliveryStore } from '../ports/delivery-store.ts';
 import { ChangeWriter } from './change-writer.ts';
 
 const logger = createLogger({ service: 'notifier', level: 'silent' });

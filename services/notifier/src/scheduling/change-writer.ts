@@ -1,7 +1,7 @@
 import { longestBackoffMs } from '@headset-cloud/runtime/backoff.ts';
 import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
-import type { ConditionalChange, DeliveryStore } from '../ports.ts';
+import type { ConditionalChange, DeliveryStore } from '../ports/delivery-store.ts';
 
 const maxBatch = 1000;
 const retry = { firstMs: 200, maxMs: 2000 };

@@ -2,7 +2,7 @@ import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { leaseIsAging } from '../domain/lease.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
 import type { Unrecorded } from './unrecorded.ts';
 
 /** Maximum leases that one write renews. */

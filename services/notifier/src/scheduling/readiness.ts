@@ -2,7 +2,7 @@ import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import type { Delivery, Order } from '../domain/delivery.ts';
 import { nextCheckAtMs, patienceMs } from '../domain/order.ts';
-import { type DeliveryStore, predecessorLimit } from '../ports.ts';
+import { type DeliveryStore, predecessorLimit } from '../ports/delivery-store.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { FinishedOrders } from './finished-orders.ts';
 import type { Unrecorded } from './unrecorded.ts';
@@ -49,7 +49,7 @@ export class ReadinessCheck {
     const { order, orderKey, sequence } = delivery;
     // An event can be late: published by an instance that was stopped before, or a second time after a crash.
     if (order === 'ended' && delivery.replaceable) {
-      // After a takeover it waits for the end of the later event in the database (ports.ts).
+      // After a takeover it waits for the end of the later event in the database (`DeliveryStore.isOvertaken`).
       const later = !delivery.takenOver && unrecorded.hasLater(delivery);
       if (later || (await store.isOvertaken(delivery))) return { kind: 'overtaken' };
     }

@@ -2,7 +2,7 @@ import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
 import { windowUnitsOf } from '../domain/window.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
 import type { Attempts } from './attempts.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { Claims } from './claims.ts';

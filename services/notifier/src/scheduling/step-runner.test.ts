@@ -1,6 +1,6 @@
 import type { Delivery } from '../domain/delivery.ts';
 import type { TryOutcome } from '../domain/next-step.ts';
-import type { ConditionalChange } from '../ports.ts';
+import type { ConditionalChange } from '../ports/delivery-store.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { FinishedOrders } from './finished-orders.ts';
 import { LaneQueue, type Taken } from './lane-queue.ts';

@@ -2,7 +2,8 @@ import type { Update } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
 import type { CallbackKind, OwedCallback } from '../domain/owed.ts';
 import type { Change } from '../domain/state.ts';
-import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
+import type { StoredTransaction } from '../ports/stored-transaction.ts';
+import type { CanceledTransaction } from '../ports/transitions.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /** Updates of one transaction's document, in MongoDB's form. */

@@ -2,7 +2,7 @@ import { type ConditionalChange, coalescedChange } from '@headset-cloud/store/co
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { answeredOperations } from '../domain/forms/operations.ts';
 import type { TransactionEvent } from '../domain/state.ts';
-import type { Reporter, Transitions } from '../ports.ts';
+import type { Reporter, Transitions } from '../ports/transitions.ts';
 import { toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 

@@ -14,7 +14,10 @@ import {
   statesThatTake,
   type TransactionEvent,
 } from '../domain/state.ts';
-import type { CanceledTransaction, ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
+import type { ListSort } from '../ports/queries.ts';
+import type { StoredTransaction } from '../ports/stored-transaction.ts';
+import type { TransactionStore } from '../ports/transaction-store.ts';
+import type { CanceledTransaction } from '../ports/transitions.ts';
 import { acceptedOfDevices } from './accepted.ts';
 import { canceledFields, createChanges, takenIn, toCanceled, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
