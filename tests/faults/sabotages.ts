@@ -47,7 +47,7 @@ const startPermit: Safeguard = {
   name: 'without the start permit it finds a canceled operation that took effect',
   mutations: [
     {
-      file: 'services/transactions/src/delivery/start-permit.ts',
+      file: 'services/transactions/src/dispatch/start-grant.ts',
       from: 'if (await accept()) return start;',
       to: 'return start;',
     },

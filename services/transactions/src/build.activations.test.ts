@@ -13,20 +13,23 @@ afterEach(async () => {
   rmSync(world.directory, { recursive: true, force: true });
 });
 
-/** What a headset reports belongs to the activation in which it happened (rule A7). */
+/** A report belongs to the activation in which the reported event happened (rule A7). */
 describe('a report about a transaction of an earlier activation', () => {
   let reportId = 0n;
-  const say = (activationEpoch: bigint, body: Parameters<World['report']>[0]) => {
+  const reported = (activationEpoch: bigint, body: Parameters<World['report']>[0]) => {
     reportId += 1n;
     return world.report(body, reportId, { activationEpoch });
   };
   const answers = (id: number, activationEpoch: bigint, customData = 'data') =>
-    say(activationEpoch, {
+    reported(activationEpoch, {
       case: 'appAnswer',
       value: { transactionId: BigInt(id), success: true, message: 'mine', customData },
     });
   const ends = (id: number, activationEpoch: bigint, message = 'called') =>
-    say(activationEpoch, { case: 'result', value: { transactionId: BigInt(id), success: true, message } });
+    reported(activationEpoch, {
+      case: 'result',
+      value: { transactionId: BigInt(id), success: true, message },
+    });
   const deactivate = (activationEpoch: bigint) =>
     world.create({
       ...{ operationId: 'delete-v1-applications-devices', activationEpoch },
@@ -46,12 +49,12 @@ describe('a report about a transaction of an earlier activation', () => {
     return id;
   };
   /** Waits until all earlier reports are consumed: a later report in the log has been. */
-  const judged = async (activationEpoch: bigint) => {
+  const consumed = async (activationEpoch: bigint) => {
     const last = await world.create({ activationEpoch });
     await ends(last, activationEpoch);
-    await waitFor('what was reported last', () => world.of(last).length === 1);
+    await waitFor('the last callback', () => world.of(last).length === 1);
   };
-  const told = (id: number) => world.of(id).filter((body) => 'customData' in body);
+  const answersOf = (id: number) => world.of(id).filter((body) => 'customData' in body);
 
   it('an app’s answer that was given after its application lost the device causes no callback', async () => {
     const id = await called();
@@ -62,12 +65,12 @@ describe('a report about a transaction of an earlier activation', () => {
     await deactivate(4n);
     await answers(id, 3n);
     await answers(id, 5n);
-    await judged(5n);
-    expect(told(id)).toEqual([]);
+    await consumed(5n);
+    expect(answersOf(id)).toEqual([]);
     // An answer that was given in time is published, even after all that, and once.
     await answers(id, 1n, 'in time');
-    await waitFor('the answer', () => told(id).length === 1);
-    expect(told(id)).toMatchObject([{ transactionId: id, success: true, customData: 'in time' }]);
+    await waitFor('the answer', () => answersOf(id).length === 1);
+    expect(answersOf(id)).toMatchObject([{ transactionId: id, success: true, customData: 'in time' }]);
   });
 
   it('an app’s answer after a repeated activation or a reset still goes to its application', async () => {
@@ -76,20 +79,20 @@ describe('a report about a transaction of an earlier activation', () => {
     await answers(first, 2n);
     await reset(3n);
     await answers(second, 3n);
-    await waitFor('both answers', () => told(first).length === 1 && told(second).length === 1);
+    await waitFor('both answers', () => answersOf(first).length === 1 && answersOf(second).length === 1);
   });
 
-  it('later resets do not make the platform forget a deactivation', async () => {
+  it('after later resets a deactivation still counts', async () => {
     const id = await called();
     await deactivate(2n);
     await reset(4n);
     await answers(id, 3n);
     await answers(id, 4n);
-    await judged(4n);
-    expect(told(id)).toEqual([]);
+    await consumed(4n);
+    expect(answersOf(id)).toEqual([]);
   });
 
-  it('a deactivation ends by its result, whichever activation epoch its headset knows by then', async () => {
+  it('a deactivation ends by its result, even if its headset has a later activation epoch', async () => {
     const id = await deactivate(2n);
     await world.accept(id);
     await ends(id, 3n, 'deactivated');
@@ -97,13 +100,13 @@ describe('a report about a transaction of an earlier activation', () => {
     expect(world.of(id)[1]).toMatchObject({ result: 'success', message: 'deactivated' });
   });
 
-  it('the cloud remembers many ended activations, and publishes nothing for those that it has forgotten', async () => {
+  it('many ended activations are stored; reports of older activations cause no callback', async () => {
     const id = await called();
     for (let epoch = 2n; epoch <= 66n; epoch += 2n) await deactivate(epoch);
     for (const epoch of [2n, 3n, 41n, 65n, 67n]) await answers(id, epoch);
-    await judged(67n);
-    expect(told(id)).toEqual([]);
+    await consumed(67n);
+    expect(answersOf(id)).toEqual([]);
     await answers(id, 1n);
-    await waitFor('the answer', () => told(id).length === 1);
+    await waitFor('the answer', () => answersOf(id).length === 1);
   });
 });

@@ -19,7 +19,7 @@ type Kind = NonNullable<MessageInitShape<typeof OperationSchema>['kind']> & { ca
 
 const secret = 'Known to nobody else 1234';
 const kept = 'stays-as-it-was';
-/** Operations with a secret and with something that is none. */
+/** Operations with a secret and another value. */
 const kinds: Kind[] = [
   { case: 'activate', value: { applicationId: 'app', clientId: kept, clientSecret: secret } },
   {
@@ -37,10 +37,10 @@ describe.each(kinds)('a secret of the operation $case', (kind) => {
   const create = () => world.create({ operationId: operationOf(kind.case).id, operation: { kind } });
 
   // protects against stores/ended-secret
-  it('is kept for the headset until its result, and no longer', async () => {
+  it('is stored until the result, and then erased', async () => {
     const id = await create();
     for (const session of [1n, 2n]) {
-      const { offers } = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: session });
+      const { offers } = await world.sessions.headsetOnline({ deviceId: device, sessionEpoch: session });
       expect(offers.map(({ operation }) => operation?.kind)).toMatchObject([kind]);
     }
     await world.accept(id, 2n);
@@ -52,7 +52,7 @@ describe.each(kinds)('a secret of the operation $case', (kind) => {
     expect(await world.status(id)).toBe('PROCESSED');
   });
 
-  it('goes with a cancellation', async () => {
+  it('is erased by a cancellation', async () => {
     const id = await create();
     await world.tx.cancelTransactions({ caller: { applicationId: application }, deviceId: device });
     await waitFor('the end', () => world.of(id).length === 1);
@@ -60,13 +60,13 @@ describe.each(kinds)('a secret of the operation $case', (kind) => {
   });
 });
 
-it('an operation that cannot be read hinders no end', async () => {
+it('a transaction ends even if its operation cannot be decoded', async () => {
   const [kind] = kinds as [Kind];
   const id = await world.create({ operationId: operationOf(kind.case).id, operation: { kind } });
   await world.accept(id);
   await world.spoil(id);
   await world.result(id);
   await waitFor('the end', () => world.of(id).length === 2);
-  await waitFor('nothing to be owed', async () => (await world.dueIds()).length === 0);
+  await waitFor('no pending callback', async () => (await world.dueIds()).length === 0);
   expect(await world.status(id)).toBe('PROCESSED');
 });

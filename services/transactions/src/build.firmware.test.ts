@@ -3,7 +3,7 @@ import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts'
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { application, device, World } from './testing/world.ts';
 
-/** A firmware downgrade is judged against the updates that are unprocessed (rule A13). */
+/** A firmware update must not be a downgrade after an unprocessed update (rule A13). */
 
 const firmware = 'put-v1-applications-devices-firmware';
 
@@ -22,7 +22,7 @@ const update = (version: string, over: { activationEpoch?: bigint; transactionId
     ...{ operationId: firmware, subject: version, ...over },
     operation: { kind: { case: 'updateFirmware', value: { version } } },
   });
-const refused = (version: string, than: string) => ({
+const downgrade = (version: string, than: string) => ({
   code: 'invalid_argument',
   message: `The firmware version ${version} is older than ${than}, to which an unprocessed update of the device leads.`,
 });
@@ -30,33 +30,33 @@ const listed = async () =>
   (await world.tx.listTransactions({ applicationId: application, perPage: 100, page: 1 })).transactions
     .length;
 
-test('a firmware older than a waiting update is refused, and nothing is stored', async () => {
+test('a firmware older than a waiting update is rejected, and nothing is stored', async () => {
   await update('9.010.0');
-  await expect(update('9.002.0')).rejects.toMatchObject(refused('9.002.0', '9.010.0'));
+  await expect(update('9.002.0')).rejects.toMatchObject(downgrade('9.002.0', '9.010.0'));
   expect(await listed()).toBe(1);
   // Neither an equal nor a newer version is a downgrade.
   await update('9.10');
   await update('9.011.0');
-  await expect(update('9.010.0')).rejects.toMatchObject(refused('9.010.0', '9.011.0'));
+  await expect(update('9.010.0')).rejects.toMatchObject(downgrade('9.010.0', '9.011.0'));
   expect(await listed()).toBe(3);
 });
 
-test('an update that the headset has started still counts; one that has ended does not', async () => {
+test('a started update counts; an ended update does not', async () => {
   const id = await update('9.010.0');
   await world.accept(id);
-  await expect(update('9.002.0')).rejects.toMatchObject(refused('9.002.0', '9.010.0'));
+  await expect(update('9.002.0')).rejects.toMatchObject(downgrade('9.002.0', '9.010.0'));
   await world.result(id, false, 'failed');
   await waitFor('the end', async () => (await world.status(id)) === 'PROCESSED');
   await update('9.002.0');
 });
 
-test('a canceled update does not count; the next newest does', async () => {
+test('a canceled update does not count; the next newest update does', async () => {
   await update('9.002.0');
   const newest = await update('9.010.0');
   await world.accept(newest);
   await world.result(newest, false, 'failed');
   await waitFor('the end', async () => (await world.status(newest)) === 'PROCESSED');
-  await expect(update('9.001.0')).rejects.toMatchObject(refused('9.001.0', '9.002.0'));
+  await expect(update('9.001.0')).rejects.toMatchObject(downgrade('9.001.0', '9.002.0'));
   const caller = { clientId: 'c', applicationId: application };
   await world.tx.cancelTransactions({ caller, deviceId: device });
   await update('9.001.0');
@@ -73,20 +73,20 @@ test('updates from before a deactivation do not count', async () => {
   await update('9.002.0', { activationEpoch: 3n });
 });
 
-test('of two concurrent calls each sees the other', async () => {
+test('two concurrent calls see each other', async () => {
   for (let round = 0; round < 10; round += 1) {
     const newer = `9.${round + 1}.9`;
     const older = `9.${round + 1}.1`;
     const [first, second] = await Promise.allSettled([update(newer), update(older)]);
     expect(first?.status).toBe('fulfilled');
-    // The older version either came first or was refused; the two never succeed in the wrong order.
+    // The older version either came first or was rejected; both never succeed in the wrong order.
     if (second?.status === 'fulfilled' && first?.status === 'fulfilled') {
       expect(second.value).toBeLessThan(first.value);
     }
   }
 });
 
-test('a repeat of a create that took effect returns its id, whatever was created since', async () => {
+test('the repeat of a successful create returns its id, even after later creates', async () => {
   const { transactionId } = await world.tx.drawTransactionId({ deviceId: device });
   const id = await update('9.002.0', { transactionId });
   await update('9.010.0');

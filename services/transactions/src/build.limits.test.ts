@@ -5,7 +5,7 @@ import { application, device, World } from './testing/world.ts';
 
 const deviceAt = (n: number) => `35000000000${String(n).padStart(4, '0')}`;
 const most = 20;
-/** A slow machine takes longer for hundreds of creates at once than the usual deadline. */
+/** On a slow machine, hundreds of concurrent creates take longer than the usual deadline. */
 const patient = { deadlineMs: 50_000 };
 
 describe('unprocessed transactions', () => {
@@ -21,50 +21,50 @@ describe('unprocessed transactions', () => {
 
   const create = (over: Parameters<World['create']>[0] = {}, options?: { deadlineMs: number }) =>
     world.create({ deviceUnprocessedLimit: most, ...over }, options);
-  /** Creates at the same time; returns how many were made. All others were refused by the limit. */
+  /** Creates transactions concurrently; returns how many were created. The limit rejected all others. */
   async function flood(count: number, over: (n: number) => Parameters<World['create']>[0] = () => ({})) {
     const results = await Promise.allSettled(
       Array.from({ length: count }, (_, n) => create(over(n), patient)),
     );
-    const refused = results.filter((one) => one.status === 'rejected');
-    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'too_many_requests' });
-    return count - refused.length;
+    const rejected = results.filter((one) => one.status === 'rejected');
+    for (const { reason } of rejected) expect(reason).toMatchObject({ code: 'too_many_requests' });
+    return count - rejected.length;
   }
   const cancelAll = () =>
     world.tx.cancelTransactions({
       caller: { clientId: 'c', applicationId: application },
       deviceId: device,
     });
-  const refusal = (over: Parameters<World['create']>[0] = {}) =>
+  const expectRejected = (over: Parameters<World['create']>[0] = {}) =>
     expect(create(over)).rejects.toMatchObject({
       code: 'too_many_requests',
       message: `Too many unprocessed transactions of this device: at most ${most}.`,
       limit: { policy: 'device-unprocessed', quota: most },
     });
 
-  test('a flood fills a device to its limit exactly; another device is not touched', async () => {
+  test('a flood fills a device exactly to its limit; another device is not affected', async () => {
     expect(await flood(10 * most)).toBe(most);
-    await refusal();
+    await expectRejected();
     expect(await flood(5, () => ({ deviceId: deviceAt(2) }))).toBe(5);
   });
 
-  test('a device that was emptied takes transactions again', async () => {
+  test('a device accepts transactions again after its transactions were canceled', async () => {
     await flood(2 * most);
     await cancelAll();
     await waitFor('a create to be admitted', async () => (await flood(1)) === 1);
     expect(await flood(2 * most)).toBe(most - 1);
   });
 
-  test('what has ended does not count, however much it is', async () => {
+  test('ended transactions do not count', async () => {
     for (let round = 0; round < 6; round++) {
       expect(await flood(most / 2)).toBe(most / 2);
       await cancelAll();
     }
   });
 
-  test('a deactivation is created on a full device, and empties it', async () => {
+  test('a deactivation is created on a full device, and cancels its transactions', async () => {
     await flood(most);
-    await refusal();
+    await expectRejected();
     const transactionId = (await world.tx.drawTransactionId({ deviceId: device })).transactionId;
     await world.create({ transactionId, activationEpoch: 2n, raisesFloor: FloorReason.DEACTIVATION });
     await waitFor('a create to be admitted', async () => {
@@ -72,7 +72,7 @@ describe('unprocessed transactions', () => {
     });
   });
 
-  test('an id for an activation is refused on a full device, and without a limit given', async () => {
+  test('drawing an id for an activation is rejected on a full device, but not without a limit', async () => {
     await flood(most);
     const draw = (deviceUnprocessedLimit: number) =>
       world.tx.drawTransactionId({ deviceId: device, deviceUnprocessedLimit });
@@ -81,14 +81,14 @@ describe('unprocessed transactions', () => {
     await draw(most + 1);
   });
 
-  test('what was open before the start counts', async () => {
+  test('transactions that were open before the start count', async () => {
     for (let n = 0; n < most; n++) await world.create();
     // A tenth of the limit is admitted before the first count.
     expect(await flood(most)).toBe(most / 10);
-    await refusal();
+    await expectRejected();
   });
 
-  test('a repeat of a create that succeeded returns its id, on a full device, too', async () => {
+  test('the repeat of a successful create returns its id, even on a full device', async () => {
     const id = await create({ transactionId: 500n });
     await flood(most);
     expect(await create({ transactionId: 500n })).toBe(id);

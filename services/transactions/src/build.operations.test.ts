@@ -38,9 +38,9 @@ const accepted = (id: number, operationId: string) => ({
   message: 'The device has started the operation.',
 });
 const online = (sessionEpoch: bigint, held: { transactionId: bigint; state: HeldState }[] = []) =>
-  world.judge.headsetOnline({ deviceId: device, sessionEpoch, held });
+  world.sessions.headsetOnline({ deviceId: device, sessionEpoch, held });
 
-describe('results in forms of their own', () => {
+describe('results with a special form', () => {
   // proves cb/3/uninstall, cb/3/op-package
   it('an uninstallation ends with its package', async () => {
     const id = await world.create({
@@ -182,10 +182,10 @@ describe('a headset whose client is too old', () => {
   const operation = { kind: { case: 'uninstall' as const, value: { package: 'p' } } };
 
   // proves api/6/client-connectivity, api/6/client-launcher, api/6/client-uninstall
-  it('does not start an operation that needs a newer one: that fails with both versions', async () => {
+  it('does not start an operation that needs a newer client; the operation fails with both versions', async () => {
     const id = await world.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
     expect(await world.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
-    // The headset asks again after a lost answer and gets the same answer.
+    // The headset requests the start again after a lost answer, and gets the same answer.
     expect(await world.accept(id, 1n, '3.3.9')).toMatchObject({ start: false, dropReason: message });
     expect(await world.accept(id, 2n, '3.4.0')).toMatchObject({ start: false, dropReason: message });
     expect(await world.status(id)).toBe('PROCESSED');
@@ -226,7 +226,7 @@ describe('a headset whose client is too old', () => {
   });
 
   it.each(['3.4.0', '3.4.1', '10'])(
-    'but one of version %s starts it, also when it asks twice',
+    'does not include version %s, which starts the operation, even if it requests the start twice',
     async (version) => {
       const id = await world.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
       expect(await world.accept(id, 1n, version)).toMatchObject({ start: true });
@@ -237,7 +237,7 @@ describe('a headset whose client is too old', () => {
   );
 
   // proves api/6/firmware-connectivity
-  it('or whose firmware is too old: the operation fails with both versions, and starts on a newer one', async () => {
+  it('includes a firmware that is too old: the operation fails with both versions, and starts on a newer firmware', async () => {
     const create = () =>
       world.create({
         operationId: 'delete-v1-applications-connectivity-reset',
@@ -260,7 +260,7 @@ describe('a headset whose client is too old', () => {
     expect(await world.status(right)).toBe('ACCEPTED');
   });
 
-  it('and one below a floor is canceled by it, whatever the version', async () => {
+  it('gets a canceled operation below the minimum activation epoch dropped, with any version', async () => {
     const id = await world.create({ operationId: uninstall, minimumClientVersion: '3.4.0', operation });
     await world.create({ operationId: reset, activationEpoch: 2n, raisesFloor: FloorReason.RESET });
     for (const version of ['3.3.9', '3.4.0']) {
@@ -324,9 +324,9 @@ describe('a reset', () => {
     expect(await world.status(id)).toBe('PROCESSED');
   });
 
-  it('is ended by its result, even a failure, if that came before the hello', async () => {
+  it('is ended by a result before the hello, even by a failure', async () => {
     const id = await started();
-    // The log keeps this order, however late the events are consumed.
+    // The log keeps this order, even if the events are consumed late.
     await world.result(id, false, 'The wipe failed.');
     await world.hello(6n);
     await consumed();
@@ -334,7 +334,7 @@ describe('a reset', () => {
   });
 
   it.each([HeldState.OFFERED, HeldState.STARTED])(
-    'continues where the headset still holds it (%d)',
+    'continues while the headset holds it (%d)',
     async (state) => {
       const id = await started();
       for (let epoch = 6n; epoch < 12n; epoch += 1n) {
@@ -365,7 +365,7 @@ describe('a reset', () => {
     expect(world.of(id)[1]).toEqual(processed(id, 'success', 'wiped'));
   });
 
-  it('is not ended by the session it was sent to, nor by an older hello that arrives late', async () => {
+  it('is not ended by the session that it was sent to, nor by a late hello of an older session', async () => {
     const id = await started();
     await online(5n);
     await world.hello(5n);
@@ -386,7 +386,7 @@ describe('a reset', () => {
 
 describe('the latest update', () => {
   // proves api/4/latest-updates, api/4/resend-latest, cb/8/cancel-newer
-  it('is judged per package and version', async () => {
+  it('is determined per package and version', async () => {
     const first = await world.create({ operationId: app, subject: 'a@1.0' });
     const other = await world.create({ operationId: app, subject: 'a@1.1' });
     const again = await world.create({ operationId: app, subject: 'a@1.0' });

@@ -135,7 +135,7 @@ describe('progress of updates', () => {
   });
 
   // proves cb/4/in-progress
-  it('of anything but an update, or of another device, is not passed on', async () => {
+  it('of other operations, or of another device, causes no callback', async () => {
     const id = await world.create({ operationId: command });
     await world.accept(id);
     await world.progress(id, 0.5, 1n);
@@ -161,25 +161,25 @@ describe('progress of updates', () => {
     [1.5, 1],
     [Number.NaN, 0],
     [Number.POSITIVE_INFINITY, 1],
-  ])('of %d counts as %d, and its text is bounded', async (said, shown) => {
+  ])('of %d counts as %d, and its text is bounded', async (reported, shown) => {
     const id = await update();
-    await world.progress(id, said, 1n, 'x'.repeat(5000));
+    await world.progress(id, reported, 1n, 'x'.repeat(5000));
     await waitFor('the callback', () => world.of(id).length === 2);
     expect(values(id).at(-1)).toEqual(['in_progress', shown]);
     expect(world.of(id).at(-1)?.['message']).toBe('x'.repeat(1024));
   });
 
-  it('that is not published yet is shown to operators as owed', async () => {
+  it('that is not published yet is shown to operators in the size of the outbox', async () => {
     const id = await update();
     await waitFor(
-      'nothing owed',
+      'an empty outbox',
       async () => (await world.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 0,
     );
     world.logAway = true;
     await world.progress(id, 0.1, 1n);
     await world.progress(id, 0.2, 2n);
     await waitFor(
-      'the newest owed',
+      'the newest report in the outbox',
       async () => (await world.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 1,
     );
     const { transactions } = await world.admin.listTransactionsOfDevice({ deviceId: device, openOnly: true });
@@ -200,7 +200,7 @@ describe('progress of updates', () => {
     await world.stop();
     world.logAway = false;
     await world.start();
-    await waitFor('what was left', () => world.of(id).length === 3);
+    await waitFor('the unpublished callback', () => world.of(id).length === 3);
     await world.progress(id, 0.3, 3n);
     await world.progress(id, 0.4, 4n);
     await world.result(id, false, 'no space');
@@ -239,7 +239,7 @@ describe('progress of updates', () => {
   });
 
   describe('that is reported too often', () => {
-    /** Only the tests' clock ever gets so far. */
+    /** Longer than a test runs; the tests advance the clock. */
     const intervalMs = 600_000;
     const start = () => world.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: String(intervalMs) });
     beforeEach(async () => {
@@ -267,7 +267,7 @@ describe('progress of updates', () => {
       expect(world.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3, 4]);
     });
 
-    it('is replaced by the end, which carries the last known value', async () => {
+    it('is replaced by the end, which contains the last reported value', async () => {
       const id = await update();
       await world.progress(id, 0.1, 1n);
       await world.progress(id, 0.6, 2n);
@@ -279,9 +279,9 @@ describe('progress of updates', () => {
         ['processed', 0.6],
       ]);
       expect(world.callbacks.map((c) => c.sequence)).toEqual([1, 2, 3]);
-      // The sweeper must not find it again and again.
+      // The sweeper must not find it at every sweep.
       await waitFor('nothing is due', async () => (await world.dueIds()).length === 0);
-      // Nor must it find a transaction that was made due by mistake.
+      // Even a transaction that was made due by mistake is found only once.
       await world.makeDue(id);
       await waitFor('nothing is due again', async () => (await world.dueIds()).length === 0);
     });
@@ -289,23 +289,26 @@ describe('progress of updates', () => {
     it.each([
       ['an end', (id: number) => world.result(id, false, 'hash'), ['processed', 0.6]],
       ['a report', async () => undefined, ['in_progress', 0.1]],
-    ])('does not keep %s that an instance owed whose clock was a day ahead', async (_, owe, last) => {
-      const id = await update();
-      world.logAway = true;
-      await world.progress(id, 0.1, 1n);
-      await world.progress(id, 0.6, 2n);
-      await owe(id);
-      await world.handled();
-      await world.stop();
-      const bed = openTestBed('transactions', { directory: world.directory });
-      await bed.store
-        .collection<TransactionDocument>('transactions')
-        .updateOne({ _id: id }, { $set: { dueAt: new Date(Date.now() + 86_400_000) } });
-      await bed.close();
-      world.logAway = false;
-      await start();
-      await waitFor('what is owed', () => values(id).some((one) => isDeepStrictEqual(one, last)));
-    });
+    ])(
+      'is not delayed if the due time of %s was written by a clock that was a day ahead',
+      async (_, report, last) => {
+        const id = await update();
+        world.logAway = true;
+        await world.progress(id, 0.1, 1n);
+        await world.progress(id, 0.6, 2n);
+        await report(id);
+        await world.handled();
+        await world.stop();
+        const bed = openTestBed('transactions', { directory: world.directory });
+        await bed.store
+          .collection<TransactionDocument>('transactions')
+          .updateOne({ _id: id }, { $set: { dueAt: new Date(Date.now() + 86_400_000) } });
+        await bed.close();
+        world.logAway = false;
+        await start();
+        await waitFor('the pending callback', () => values(id).some((one) => isDeepStrictEqual(one, last)));
+      },
+    );
 
     it('is not lost in a crash', async () => {
       const id = await update();
@@ -321,15 +324,15 @@ describe('progress of updates', () => {
     });
   });
 
-  // by rule B9: found by the crash test, where the sweeper took seconds for other claims
-  it('is not published by a slow sweeper behind what has followed it', async () => {
+  // by rule B9
+  it('is not published by a slow sweeper after later callbacks', async () => {
     const id = await update();
     world.logAway = true;
     await world.progress(id, 0.1, 1n);
-    const [claimed, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [claimed, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     world.afterClaim = () => {
       claimed.resolve();
-      return goOn.promise;
+      return resumed.promise;
     };
     await claimed.promise;
     world.logAway = false;
@@ -337,9 +340,9 @@ describe('progress of updates', () => {
     await world.result(id);
     await waitFor('the end', () => world.of(id).at(-1)?.['notificationType'] === 'processed');
     world.afterClaim = async () => {};
-    goOn.resolve();
+    resumed.resolve();
     await waitFor('nothing is due', async () => (await world.dueIds()).length === 0);
-    // In the log behind whatever the sweeper has published.
+    // A later event in the log than all events of the sweeper.
     await update();
     expect(values(id)).toEqual([
       ['accepted', 0],
@@ -350,7 +353,7 @@ describe('progress of updates', () => {
 
   // by rule A20
   // rule A24
-  it('is never dated before the acceptance, nor the end before the progress, whatever the clock says', async () => {
+  it('is never dated before the acceptance, nor the end before the progress, even if the headset’s clock is wrong', async () => {
     const id = await update();
     const now = BigInt(Date.now());
     const at = (occurredAtMs: bigint) => ({ occurredAtMs, receivedAtMs: now + 60_000n });

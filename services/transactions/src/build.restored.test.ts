@@ -7,7 +7,7 @@ import { raiseTransactions } from './store/raise.ts';
 import { World } from './testing/world.ts';
 
 // ADR 0035
-describe('a database that was restored from a backup, after it was raised', () => {
+describe('a database that was restored from a backup, after its counters were advanced', () => {
   let world: World;
   beforeEach(async () => {
     world = new World();
@@ -20,20 +20,20 @@ describe('a database that was restored from a backup, after it was raised', () =
 
   const raise = async (dryRun = false) => {
     const report = await raiseTransactions({ store: world.bed.store, nowMs: Date.now(), dryRun });
-    // A service that starts after it has drawn no ids yet.
+    // The service starts afterwards, so it has no reserved ids.
     await world.stop();
     await world.start();
     return report;
   };
   const published = async () => {
     const id = await world.create();
-    await waitFor('the hand-over', async () => (await world.status(id)) === 'PUBLISHED');
+    await waitFor('the dispatch', async () => (await world.status(id)) === 'PUBLISHED');
     return id;
   };
   const revoked = (id: number) =>
     world.report({ case: 'revoked', value: { transactionId: BigInt(id) } }, 50n);
 
-  it('gives ids above all that were ever given, more so after each raise; a dry run changes nothing', async () => {
+  it('gives ids above all ids ever given, after each advance; a dry run changes nothing', async () => {
     const id = await world.create();
     const planned = await raise(true);
     expect(planned).toMatchObject({ askedBack: 1 });
@@ -45,10 +45,10 @@ describe('a database that was restored from a backup, after it was raised', () =
     expect(await world.create()).toBeGreaterThan(next + raiseStep - 1);
   });
 
-  it('asks back what waits, with the next session; the answer of its headset ends it', async () => {
+  it('revokes waiting transactions in the next session; the headset’s answer ends them', async () => {
     const [done, undone] = [await published(), await published()];
     await raise();
-    expect(await world.judgeOnline(1n)).toMatchObject({
+    expect(await world.reconcileOnline(1n)).toMatchObject({
       offers: [
         [done, 0],
         [undone, 0],
@@ -65,39 +65,39 @@ describe('a database that was restored from a backup, after it was raised', () =
     expect(world.of(undone)[0]).toMatchObject({ message: cancelMessages.retryLimit });
   });
 
-  it('revokes what a headset has started, and cancels what it has only been offered', async () => {
+  it('revokes started transactions, and cancels transactions that are only offered', async () => {
     const [started, offered] = [await published(), await published()];
     await raise();
     const held = [
       { transactionId: BigInt(started), state: HeldState.STARTED },
       { transactionId: BigInt(offered), state: HeldState.OFFERED },
     ];
-    expect(await world.judgeOnline(1n, { held })).toEqual({
+    expect(await world.reconcileOnline(1n, { held })).toEqual({
       ...{ offers: [], starts: [], drops: [offered] },
       revocations: [[started, cancelMessages.retryLimit]],
     });
     await waitFor('the cancellation', async () => (await world.status(offered)) === 'CANCELED');
   });
 
-  it('cancels it at once where the client does not know revoke', async () => {
+  it('cancels waiting transactions at once if the client does not support revoke', async () => {
     const id = await published();
     await raise();
-    expect(await world.judgeOnline(1n, { knowsRevoke: false })).toMatchObject({ offers: [] });
+    expect(await world.reconcileOnline(1n, { knowsRevoke: false })).toMatchObject({ offers: [] });
     await waitFor('the cancellation', async () => (await world.status(id)) === 'CANCELED');
   });
 
-  it('does not judge the minimum versions of what it asks back', async () => {
+  it('does not check the minimum versions of a transaction to revoke', async () => {
     const id = await world.create({ minimumClientVersion: '9.0.0' });
     await raise();
-    await world.judgeOnline(1n);
+    await world.reconcileOnline(1n);
     expect(await world.accept(id)).toMatchObject({ start: false, revoke: true });
   });
 
-  it('treats new operations as ever', async () => {
+  it('treats new operations as usual', async () => {
     const old = await published();
     await raise();
     const id = await published();
-    await world.judgeOnline(1n);
+    await world.reconcileOnline(1n);
     expect(await world.accept(id)).toMatchObject({ start: true });
     await world.result(id);
     await waitFor('its end', () => world.of(id).length === 2);

@@ -8,7 +8,7 @@ import { device, World } from './testing/world.ts';
 const update = 'put-v1-applications-devices-apps';
 
 // by rules A11, B1, B5 and B6
-describe('a transaction that a headset has started and the cloud wishes to cancel', () => {
+describe('a started transaction whose cancellation is requested', () => {
   let world: World;
   beforeEach(async () => {
     world = new World();
@@ -31,7 +31,7 @@ describe('a transaction that a headset has started and the cloud wishes to cance
   const superseded = async (knowsRevoke = true) => {
     const [first, second] = [await create(), await create()];
     await world.accept(first, 1n);
-    const sent = await world.judgeOnline(2n, { held: holds(first, HeldState.STARTED), knowsRevoke });
+    const sent = await world.reconcileOnline(2n, { held: holds(first, HeldState.STARTED), knowsRevoke });
     return { first, second, sent };
   };
 
@@ -50,7 +50,7 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     expect(callbacks(first)[1]).toEqual(['processed', 'failure', cancelMessages.newer]);
     expect(await world.status(first)).toBe('CANCELED');
     expect(await shown(first)).toMatchObject({ wishedCancellation: '' });
-    // The headset's answer may be repeated, and a result may arrive after it: neither causes a callback.
+    // A repeated answer of the headset, or a result after it, causes no callback.
     await revoked(first, 51n);
     await world.result(first);
     await world.result(second);
@@ -58,7 +58,7 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     expect(callbacks(first)).toHaveLength(2);
   });
 
-  it('ends by its result if its effect had begun', async () => {
+  it('ends by its result if its effect has begun', async () => {
     const { first, second } = await superseded();
     await world.result(first, true, 'installed');
     await waitFor('the end', () => world.of(first).length === 2);
@@ -70,17 +70,17 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     expect(callbacks(first)).toHaveLength(2);
   });
 
-  it('is revoked again in each session, even when the reason to cancel it is gone', async () => {
+  it('is revoked again in each session, even if the reason for the cancellation no longer exists', async () => {
     const { first, second } = await superseded();
     await world.result(second);
     await waitFor('the newer one to end', () => world.of(second).length === 1);
-    const again = await world.judgeOnline(3n, { held: holds(first, HeldState.STARTED) });
+    const again = await world.reconcileOnline(3n, { held: holds(first, HeldState.STARTED) });
     expect(again.revocations).toEqual([[first, cancelMessages.newer]]);
     expect(await world.accept(first, 3n)).toMatchObject({ start: false, revoke: true });
     expect(await world.status(first)).toBe('ACCEPTED');
   });
 
-  it('continues at a client that does not know revoke', async () => {
+  it('continues at a client that does not support revoke', async () => {
     const { first, sent } = await superseded(false);
     expect(sent).toMatchObject({ starts: [first], revocations: [] });
     expect(await world.accept(first, 2n)).toMatchObject({ start: true });
@@ -93,14 +93,14 @@ describe('a transaction that a headset has started and the cloud wishes to cance
       await world.accept(first, 1n);
       // The report is acknowledged, so the hello does not hold the transaction; the report is not consumed yet.
       for (const epoch of [2n, 3n]) {
-        const { offers, revocations } = await world.judgeOnline(epoch, { knowsRevoke });
+        const { offers, revocations } = await world.reconcileOnline(epoch, { knowsRevoke });
         expect([offers.map(([id]) => id), revocations]).toEqual([[second], []]);
       }
       await world.result(first, true, 'installed');
       await world.hello(2n, [], knowsRevoke);
       await world.helloConsumed(3n, knowsRevoke);
       expect(callbacks(first)[1]).toEqual(['processed', 'success', 'installed']);
-      expect(world.judgedAgain).toEqual([]);
+      expect(world.reconciledAgain).toEqual([]);
       expect(await world.accept(first, 3n)).toMatchObject({ start: false });
     },
   );
@@ -108,10 +108,10 @@ describe('a transaction that a headset has started and the cloud wishes to cance
   it('is offered, so that it can be revoked, if the headset has lost it', async () => {
     const [first, second] = [await create(), await create()];
     await world.accept(first, 1n);
-    await world.judgeOnline(2n);
+    await world.reconcileOnline(2n);
     await world.helloConsumed(2n);
-    expect(world.judgedAgain).toEqual([2n]);
-    const { offers } = await world.judgeOnline(2n, { again: true });
+    expect(world.reconciledAgain).toEqual([2n]);
+    const { offers } = await world.reconcileOnline(2n, { again: true });
     expect(offers.map(([id]) => id)).toEqual([first, second]);
     expect(await world.accept(first, 2n)).toMatchObject({
       start: false,
@@ -120,25 +120,25 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     });
   });
 
-  it('is not lost by what a hello says that comes late, or twice', async () => {
+  it('is not marked lost by a late or repeated hello', async () => {
     const id = await create();
     await world.accept(id, 1n);
-    await world.judgeOnline(2n, { held: holds(id, HeldState.STARTED) });
+    await world.reconcileOnline(2n, { held: holds(id, HeldState.STARTED) });
     await world.helloConsumed(1n);
     await world.helloConsumed(2n);
-    expect(await world.judgeOnline(2n, { again: true })).toMatchObject({ offers: [] });
-    expect(await world.judgeOnline(3n)).toMatchObject({ offers: [] });
-    expect(world.judgedAgain).toEqual([]);
+    expect(await world.reconcileOnline(2n, { again: true })).toMatchObject({ offers: [] });
+    expect(await world.reconcileOnline(3n)).toMatchObject({ offers: [] });
+    expect(world.reconciledAgain).toEqual([]);
   });
 
-  it('is offered to the next session if device-link could not be asked to judge again', async () => {
+  it('is offered to the next session if the reconciliation could not be requested from device-link', async () => {
     const id = await create();
     await world.accept(id, 1n);
-    await world.judgeOnline(2n);
+    await world.reconcileOnline(2n);
     world.linkAway = true;
     await world.helloConsumed(2n);
-    expect(world.judgedAgain).toEqual([]);
-    expect(await world.judgeOnline(3n)).toMatchObject({ offers: [[id, 0]] });
+    expect(world.reconciledAgain).toEqual([]);
+    expect(await world.reconcileOnline(3n)).toMatchObject({ offers: [[id, 0]] });
   });
 
   it('is canceled at once by a reset, and the headset’s later answer changes nothing', async () => {
@@ -151,7 +151,7 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     await waitFor('the cancellation', () => world.of(first).length === 2);
     expect(callbacks(first)[1]?.[2]).toBe(cancelMessages.reset);
     await revoked(first);
-    const next = await world.judgeOnline(3n, { held: holds(first, HeldState.STARTED) });
+    const next = await world.reconcileOnline(3n, { held: holds(first, HeldState.STARTED) });
     expect(next).toMatchObject({ revocations: [], starts: [], drops: [first] });
   });
 
@@ -177,12 +177,12 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     },
   );
 
-  it('is never canceled by a judgement that read it before its start', async () => {
+  it('is never canceled by a reconciliation that read it before its start', async () => {
     const [first, second] = [await create(), await create()];
-    await world.judgeOnline(1n);
+    await world.reconcileOnline(1n);
     const [newer] = [await create()];
     world.beforeCancel = async () => expect(await world.accept(second, 2n)).toMatchObject({ start: true });
-    const sent = await world.judgeOnline(2n, { held: holds(second, HeldState.OFFERED) });
+    const sent = await world.reconcileOnline(2n, { held: holds(second, HeldState.OFFERED) });
     expect(world.beforeCancel).toBeUndefined();
     expect(sent).toEqual({
       offers: [[newer, 0]],
@@ -191,23 +191,23 @@ describe('a transaction that a headset has started and the cloud wishes to cance
       drops: [],
     });
     expect([await world.status(first), await world.status(second)]).toEqual(['CANCELED', 'ACCEPTED']);
-    // Only the start of an earlier session is void when a hello shows that it did not arrive.
-    expect(await world.judgeOnline(3n, { held: holds(second, HeldState.OFFERED) })).toMatchObject({
+    // Only the next session's hello shows that the start did not arrive.
+    expect(await world.reconcileOnline(3n, { held: holds(second, HeldState.OFFERED) })).toMatchObject({
       drops: [second],
       revocations: [],
     });
     expect(await world.status(second)).toBe('CANCELED');
   });
 
-  it('is not touched by the judgement of a session that a newer one has replaced', async () => {
+  it('is not changed by the reconciliation of a replaced session', async () => {
     const [first] = [await create(), await create()];
     world.beforeCancel = async () => expect(await world.accept(first, 2n)).toMatchObject({ start: true });
-    await world.judgeOnline(1n, { held: holds(first, HeldState.OFFERED) });
+    await world.reconcileOnline(1n, { held: holds(first, HeldState.OFFERED) });
     expect(world.beforeCancel).toBeUndefined();
     expect(await world.status(first)).toBe('ACCEPTED');
   });
 
-  it('has failed if the headset gives it up without being asked', async () => {
+  it('has failed if the headset gives it up without a cancel request', async () => {
     const id = await create();
     await world.accept(id, 1n);
     await revoked(id);
@@ -215,23 +215,22 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     expect(callbacks(id)[1]).toEqual(['processed', 'failure', 'The device did not carry out the operation.']);
   });
 
-  it('is revoked when its retries are used up', async () => {
+  it('is revoked when the retry limit is exceeded', async () => {
     const id = await create();
     await world.accept(id, 1n);
     const held = holds(id, HeldState.STARTED);
-    // The first re-delivery does not count, because the transaction was accepted since; three retries
-    // follow.
+    // The first retry does not count, because the transaction was accepted since; three retries follow.
     for (let epoch = 2n; epoch <= 5n; epoch += 1n) {
-      expect(await world.judgeOnline(epoch, { held })).toMatchObject({ starts: [id] });
+      expect(await world.reconcileOnline(epoch, { held })).toMatchObject({ starts: [id] });
     }
-    expect(await world.judgeOnline(6n, { held })).toMatchObject({
+    expect(await world.reconcileOnline(6n, { held })).toMatchObject({
       starts: [],
       revocations: [[id, cancelMessages.retryLimit]],
     });
   });
 });
 
-describe('sessions that are judged', () => {
+describe('the reconciliation of a session', () => {
   let world: World;
   beforeEach(async () => {
     world = new World();
@@ -242,25 +241,25 @@ describe('sessions that are judged', () => {
     rmSync(world.directory, { recursive: true, force: true });
   });
 
-  it('take the start permit from every earlier session, even for transactions not offered to them', async () => {
+  it('takes the start grant from all earlier sessions, even for transactions that were not offered to them', async () => {
     const id = await world.create();
-    await world.judgeOnline(2n, { held: [{ transactionId: BigInt(id), state: HeldState.OFFERED }] });
+    await world.reconcileOnline(2n, { held: [{ transactionId: BigInt(id), state: HeldState.OFFERED }] });
     expect(await world.accept(id, 1n)).toMatchObject({ start: false });
     expect(await world.accept(id, 2n)).toMatchObject({ start: true });
-    // The answer was lost, and the older session asks again.
+    // The older session requests the start again after a lost answer.
     expect(await world.accept(id, 1n)).toMatchObject({ start: false });
     expect(await world.accept(id, 2n)).toMatchObject({ start: true });
   });
 
-  it('again get waiting transactions that device-link could not deliver, and count no retry', async () => {
-    await world.judgeOnline(1n);
+  it('offers waiting transactions again when it is repeated, and counts no retry', async () => {
+    await world.reconcileOnline(1n);
     // device-link considered the headset offline.
     const id = await world.create();
     await waitFor('the mark', async () => (await world.status(id)) === 'PUBLISHED');
-    const again = () => world.judgeOnline(1n, { again: true });
+    const again = () => world.reconcileOnline(1n, { again: true });
     expect(await again()).toMatchObject({ offers: [[id, 0]] });
     expect(await again()).toMatchObject({ offers: [[id, 0]] });
-    // Several commands run in order while the headset stays online: none is canceled for a newer one.
+    // While the headset stays online, several commands run in order; none is superseded.
     const next = await world.create();
     expect(await again()).toMatchObject({
       offers: [
@@ -273,32 +272,32 @@ describe('sessions that are judged', () => {
     expect(await again()).toMatchObject({ offers: [[next, 0]], starts: [] });
   });
 
-  it('again do not get transactions that a newer session was judged for', async () => {
+  it('does not offer transactions of a newer session when it is repeated', async () => {
     const id = await world.create();
-    await world.judgeOnline(2n);
-    expect(await world.judgeOnline(1n, { again: true })).toMatchObject({ offers: [] });
+    await world.reconcileOnline(2n);
+    expect(await world.reconcileOnline(1n, { again: true })).toMatchObject({ offers: [] });
     expect(await world.accept(id, 1n)).toMatchObject({ start: false });
   });
 
-  it('keep their session epoch when the mark of an older hand-over is late', async () => {
+  it('keeps its session epoch if the mark of an older dispatch is late', async () => {
     world.online.set(device, 1n);
     const id = await world.create();
-    // Judges session 2 before the hand-over to session 1 is marked.
-    await world.judgeOnline(2n);
+    // Reconciles session 2 before the dispatch to session 1 is marked.
+    await world.reconcileOnline(2n);
     await waitFor('the mark', async () => (await world.status(id)) === 'PUBLISHED');
     expect(await world.accept(id, 1n)).toMatchObject({ start: false });
     expect((await world.admin.showTransaction({ transactionId: BigInt(id) })).sessionEpoch).toBe(2n);
   });
 
-  it('within a minute count one retry', async () => {
+  it('counts one retry per minute', async () => {
     await world.stop();
     await world.start({ TRANSACTIONS_RETRY_INTERVAL_MS: '60000' });
     const id = await world.create();
     for (let epoch = 1n; epoch <= 9n; epoch += 1n) {
-      const { offers } = await world.judgeOnline(epoch);
+      const { offers } = await world.reconcileOnline(epoch);
       expect(offers).toEqual([[id, epoch === 1n ? 0 : 1]]);
     }
-    // A session after an unresponsive one always counts, however soon it begins.
-    expect((await world.judgeOnline(10n, { afterUnresponsive: true })).offers).toEqual([[id, 2]]);
+    // A retry after an unresponsive session always counts, even within the minute.
+    expect((await world.reconcileOnline(10n, { afterUnresponsive: true })).offers).toEqual([[id, 2]]);
   });
 });

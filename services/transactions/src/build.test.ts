@@ -27,9 +27,9 @@ describe('transactions', () => {
   it('takes a command from created to processed with its two callbacks in order', async () => {
     world.online.set(device, 5n);
     const id = await world.create();
-    await waitFor('delivery', () => world.delivered.includes(id));
+    await waitFor('the dispatch', () => world.dispatched.includes(id));
     expect(
-      await world.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n }),
+      await world.sessions.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n }),
     ).toMatchObject({ start: true });
     expect(await world.status(id)).toBe('ACCEPTED');
     await world.result(id);
@@ -41,11 +41,11 @@ describe('transactions', () => {
     expect(await world.status(id)).toBe('PROCESSED');
   });
 
-  it('takes a callback’s intake time from the cloud’s clock, whatever time the headset reports', async () => {
+  it('dates the creation of a callback by the cloud’s clock, even if the headset’s clock is wrong', async () => {
     const beganAtMs = Date.now();
     const occurredAtMs = BigInt(beganAtMs - 80 * 3_600_000);
     const receivedAtMs = BigInt(beganAtMs);
-    const told = { occurredAtMs, receivedAtMs };
+    const times = { occurredAtMs, receivedAtMs };
     const update = await world.create({ operationId: 'put-v1-applications-devices-apps', subject: 'p@1' });
     const called = await world.create();
     const answered = await world.create();
@@ -54,18 +54,18 @@ describe('transactions', () => {
     await world.report(
       { case: 'progress', value: { transactionId: BigInt(update), progress: 0.5 } },
       1n,
-      told,
+      times,
     );
-    await world.report({ case: 'result', value: of(called) }, 2n, told);
-    await world.report({ case: 'appAnswer', value: of(called) }, 3n, told);
-    await world.report({ case: 'appAnswer', value: of(answered) }, 4n, told);
+    await world.report({ case: 'result', value: of(called) }, 2n, times);
+    await world.report({ case: 'appAnswer', value: of(called) }, 3n, times);
+    await world.report({ case: 'appAnswer', value: of(answered) }, 4n, times);
     await waitFor('all callbacks', () => world.callbacks.length === 8);
     for (const { id, createdAtMs } of world.callbacks) {
       expect([id, createdAtMs >= beganAtMs && createdAtMs <= Date.now()]).toEqual([id, true]);
     }
   });
 
-  it('is idempotent by id: a repeated create stores nothing new and gets the same answer', async () => {
+  it('is idempotent by id: a repeated create stores nothing and returns the same id', async () => {
     const { transactionId } = await world.tx.drawTransactionId({ deviceId: device });
     const id = await world.create({ transactionId });
     expect(await world.create({ transactionId })).toBe(id);
@@ -77,10 +77,10 @@ describe('transactions', () => {
     expect(transactions.map((t) => Number(t.transactionId))).toEqual([id]);
   });
 
-  it('is found by operators, by application, state and age, oldest first', async () => {
+  it('is found by operators by application, state and age, oldest first', async () => {
     const first = await world.create();
     const second = await world.create();
-    await waitFor('the hand-over', () => world.delivered.includes(second));
+    await waitFor('the dispatch', () => world.dispatched.includes(second));
     const ids = async (query: Record<string, unknown>) =>
       (await world.admin.findTransactions(query)).transactions.map((t) => Number(t.transactionId));
     await waitFor('the state', async () => (await ids({ status: TransactionStatus.PUBLISHED })).length === 2);
@@ -103,9 +103,9 @@ describe('transactions', () => {
     );
   });
 
-  it('is listed without its operation, because a page of 100 could have 100 MiB of operations', async () => {
+  it('is listed without reading its operation, because a page of 100 could have 100 MiB of operations', async () => {
     const id = await world.create();
-    await waitFor('the hand-over', () => world.delivered.includes(id));
+    await waitFor('the dispatch', () => world.dispatched.includes(id));
     await world.strip(id);
     const page = { applicationId: application, perPage: 10, page: 1 };
     const listed = (await world.tx.listTransactions(page)).transactions;
@@ -118,26 +118,26 @@ describe('transactions', () => {
     }
   });
 
-  it('is judged and canceled without its operation: a sleeping headset may have any number of 1 MiB each', async () => {
+  it('is reconciled and canceled without reading its operation, because an offline headset may have many of 1 MiB', async () => {
     const ids = [await world.create(), await world.create(), await world.create()] as const;
     const others = [
       await world.create({ operationId: 'put-v1-applications-devices-settings-wifi' }),
     ] as const;
-    await waitFor('the hand-overs', () => others.every((id) => world.delivered.includes(id)));
+    await waitFor('the dispatches', () => others.every((id) => world.dispatched.includes(id)));
     for (const id of [ids[0], ids[1]]) await world.strip(id);
-    expect((await world.judgeOnline(7n)).offers.map(([id]) => id)).toEqual([ids[2], ...others]);
+    expect((await world.reconcileOnline(7n)).offers.map(([id]) => id)).toEqual([ids[2], ...others]);
     for (const id of [ids[2], ...others]) await world.strip(id);
     await world.create({ activationEpoch: 2n, raisesFloor: FloorReason.RESET });
     await waitFor('all callbacks', () => [...ids, ...others].every((id) => world.of(id).length === 1));
     const last = await world.create({ activationEpoch: 2n });
-    await waitFor('the hand-over', () => world.delivered.includes(last));
+    await waitFor('the dispatch', () => world.dispatched.includes(last));
     await world.strip(last);
     const caller = { clientId: 'c', applicationId: application };
     const { canceledTransactionIds } = await world.tx.cancelTransactions({ caller, deviceId: device });
     expect(canceledTransactionIds).toContain(BigInt(last));
   });
 
-  it('is offered with its operation within a size limit; beyond it by its id, and the operation is read on demand', async () => {
+  it('is offered with its operation up to a size limit, otherwise by id; the operation is then read on demand', async () => {
     const password = 'p'.repeat(400 * 1024);
     const operation = {
       kind: { case: 'applyWifi' as const, value: { networks: [{ ssid: 'x', password }] } },
@@ -147,17 +147,17 @@ describe('transactions', () => {
     const ask = { deviceId: device, sessionEpoch: 7n, again: true };
     const idsOf = (offers: readonly { transactionId: bigint }[]) =>
       offers.map((o) => Number(o.transactionId));
-    const { offers } = await world.judge.headsetOnline({ ...ask, readsOffers: true });
+    const { offers } = await world.sessions.headsetOnline({ ...ask, readsOffers: true });
     expect(idsOf(offers)).toEqual(ids);
     expect(offers.map((o) => o.operation !== undefined)).toEqual(ids.map((_, n) => n < 3));
     // A device-link of an earlier release gets all operations.
-    expect((await world.judge.headsetOnline(ask)).offers.every((o) => o.operation)).toBe(true);
+    expect((await world.sessions.headsetOnline(ask)).offers.every((o) => o.operation)).toBe(true);
     const left = ids.slice(3);
     await world.accept(left[0] as number, 7n);
     await world.result(left[0] as number);
     await waitFor('its end', async () => (await world.status(left[0] as number)) === 'PROCESSED');
     const read = (deviceId: string, wanted: readonly number[]) =>
-      world.judge.readOffers({ deviceId, transactionIds: wanted.map(BigInt) });
+      world.sessions.readOffers({ deviceId, transactionIds: wanted.map(BigInt) });
     const first = await read(device, left);
     expect([idsOf(first.offers), first.answered]).toEqual([left.slice(1), left.length]);
     expect(first.offers[0]?.operation?.kind).toMatchObject(operation.kind);
@@ -166,12 +166,12 @@ describe('transactions', () => {
     expect(await read('350000000000002', left)).toMatchObject({ offers: [], answered: left.length });
   });
 
-  it('is answered and handed over only when it is synced to disk, with one wait for the disk', async () => {
-    // The sweeper hands nothing over a second time.
+  it('is answered and dispatched only after the disk sync, with a single wait for the disk', async () => {
+    // The sweeper dispatches nothing a second time.
     await world.stop();
     await world.start({ TRANSACTIONS_LEFTOVER_AFTER_MS: '60000' });
     const first = await world.create();
-    // The mark is the last write for the first one: what asks the disk from now on is the second one.
+    // The mark is the last write of the first transaction, so later disk syncs belong to the second.
     await waitFor('the mark', async () => (await world.status(first)) === 'PUBLISHED');
     world.bed.disk.hold();
     let answered = 0;
@@ -182,14 +182,14 @@ describe('transactions', () => {
     await waitFor('the disk to be asked', () => world.bed.disk.asked > 0);
     // A call that needs no disk sync is answered meanwhile.
     expect(await world.status(first)).toBe('PUBLISHED');
-    expect({ answered, delivered: world.delivered.length, asked: world.bed.disk.asked }).toEqual({
+    expect({ answered, dispatched: world.dispatched.length, asked: world.bed.disk.asked }).toEqual({
       answered: 0,
-      delivered: 1,
+      dispatched: 1,
       asked: 1,
     });
     world.bed.disk.release();
     const id = await creating;
-    await waitFor('the hand-over', () => world.delivered.includes(id));
+    await waitFor('the dispatch', () => world.dispatched.includes(id));
   });
 
   it('gives rising ids to a device', async () => {
@@ -198,39 +198,41 @@ describe('transactions', () => {
     expect(await world.create()).toBeGreaterThan(Math.max(...ids));
   });
 
-  it('starts a transaction whose permit is asked twice, and none that was canceled', async () => {
+  it('starts a transaction whose start is requested twice, but no canceled transaction', async () => {
     const id = await world.create();
     const ask = { deviceId: device, transactionId: BigInt(id), sessionEpoch: 1n };
-    expect((await world.judge.accept(ask)).start).toBe(true);
-    expect((await world.judge.accept(ask)).start).toBe(true);
+    expect((await world.sessions.accept(ask)).start).toBe(true);
+    expect((await world.sessions.accept(ask)).start).toBe(true);
     const other = await world.create();
     const { canceledTransactionIds } = await world.tx.cancelTransactions({
       caller: { clientId: 'c', applicationId: application },
       deviceId: device,
     });
     expect(canceledTransactionIds.map(Number)).toEqual([other]);
-    expect(await world.judge.accept({ ...ask, transactionId: BigInt(other) })).toMatchObject({
+    expect(await world.sessions.accept({ ...ask, transactionId: BigInt(other) })).toMatchObject({
       start: false,
     });
-    expect(await world.judge.accept({ ...ask, transactionId: 999n })).toMatchObject({ start: false });
-    expect(await world.judge.accept({ ...ask, deviceId: '350000000000002' })).toMatchObject({ start: false });
+    expect(await world.sessions.accept({ ...ask, transactionId: 999n })).toMatchObject({ start: false });
+    expect(await world.sessions.accept({ ...ask, deviceId: '350000000000002' })).toMatchObject({
+      start: false,
+    });
   });
 
-  it('either cancels or starts, never both, however they interleave', async () => {
+  it('either cancels or starts, never both, when the calls are concurrent', async () => {
     for (let round = 0; round < 20; round++) {
       const id = await world.create();
-      const [permit, canceled] = await Promise.all([
-        world.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 1n }),
+      const [answer, canceled] = await Promise.all([
+        world.sessions.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 1n }),
         world.tx.cancelTransactions({
           caller: { clientId: 'c', applicationId: application },
           deviceId: device,
         }),
       ]);
-      expect(permit.start).toBe(!canceled.canceledTransactionIds.includes(BigInt(id)));
+      expect(answer.start).toBe(!canceled.canceledTransactionIds.includes(BigInt(id)));
     }
   });
 
-  it('names exactly the transactions it canceled, also when two runs of one Idempotency-Key overlap', async () => {
+  it('returns exactly the transactions that it canceled, even if two runs of one Idempotency-Key overlap', async () => {
     const first = await world.create();
     const idempotency = { key: 'k', method: 'DELETE', path: '/x', bodySha256: new Uint8Array(32) };
     const cancel = () =>
@@ -254,7 +256,7 @@ describe('transactions', () => {
     expect(await world.status(second)).not.toBe('CANCELED');
   });
 
-  it('cancels nothing for a device that the application no longer has activated', async () => {
+  it('cancels nothing for a device that the application has deactivated', async () => {
     const id = await world.create();
     world.activated = false;
     const caller = { clientId: 'c', applicationId: application };
@@ -264,7 +266,7 @@ describe('transactions', () => {
     expect(await world.status(id)).not.toBe('CANCELED');
   });
 
-  it('applies a result once, and records one that comes after the end', async () => {
+  it('applies a result once, and ignores a result after the end', async () => {
     const id = await world.create();
     await world.tx.cancelTransactions({
       caller: { clientId: 'c', applicationId: application },
@@ -282,7 +284,7 @@ describe('transactions', () => {
   });
 
   // proves api/4/command-processed, cb/3/command
-  it('lets an app’s answer that comes first end the transaction, with the general form before it', async () => {
+  it('ends the transaction by an app’s answer before the result, with a callback in the general form before that of the answer', async () => {
     const id = await world.create();
     const answer = { transactionId: BigInt(id), success: true, message: 'mine', customData: 'd' };
     await world.report({ case: 'appAnswer', value: answer });
@@ -304,11 +306,11 @@ describe('transactions', () => {
   });
 
   // proves api/4/deactivation-cancels, cb/8/cancel-deactivation
-  it('cancels transactions below the floor of a deactivation, and refuses creates of the ended activation', async () => {
+  it('cancels transactions below the minimum activation epoch of a deactivation, and rejects creates of the ended activation', async () => {
     const early = await world.create();
     const accepted = await world.create();
-    await world.judge.accept({ deviceId: device, transactionId: BigInt(accepted), sessionEpoch: 1n });
-    const floor = await world.create({
+    await world.sessions.accept({ deviceId: device, transactionId: BigInt(accepted), sessionEpoch: 1n });
+    const deactivation = await world.create({
       operationId: 'delete-v1-applications-devices',
       activationEpoch: 2n,
       raisesFloor: FloorReason.DEACTIVATION,
@@ -317,10 +319,17 @@ describe('transactions', () => {
     expect(await code(world.create())).toBe('device_not_activated');
     const next = await world.create({ activationEpoch: 3n });
     expect(
-      (await world.judge.accept({ deviceId: device, transactionId: BigInt(floor), sessionEpoch: 1n })).start,
+      (
+        await world.sessions.accept({
+          deviceId: device,
+          transactionId: BigInt(deactivation),
+          sessionEpoch: 1n,
+        })
+      ).start,
     ).toBe(true);
     expect(
-      (await world.judge.accept({ deviceId: device, transactionId: BigInt(next), sessionEpoch: 1n })).start,
+      (await world.sessions.accept({ deviceId: device, transactionId: BigInt(next), sessionEpoch: 1n }))
+        .start,
     ).toBe(true);
     await waitFor('the message', () => world.of(early).length === 1);
     expect(world.of(early)[0]?.['message']).toBe(
@@ -329,29 +338,29 @@ describe('transactions', () => {
   });
 
   // proves api/4/created-published, api/4/resend-online
-  it('retries a failed hand-over, and offers waiting transactions when the headset comes online', async () => {
+  it('retries a failed dispatch, and offers waiting transactions when the headset comes online', async () => {
     world.linkAway = true;
     const id = await world.create();
     expect(await world.status(id)).toBe('CREATED');
     world.linkAway = false;
-    await waitFor('the sweeper to hand it over', () => world.delivered.includes(id));
+    await waitFor('the dispatch by the sweeper', () => world.dispatched.includes(id));
     await waitFor('the mark', async () => (await world.status(id)) === 'PUBLISHED');
-    const online = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
+    const online = await world.sessions.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
     expect(online.offers.map((o) => Number(o.transactionId))).toEqual([id]);
     expect(online.offers[0]).toMatchObject({ attempt: 0, operationId: command });
   });
 
-  it('hands over what an instance left whose clock was a day ahead', async () => {
+  it('dispatches a transaction whose due time was written by a clock that was a day ahead', async () => {
     world.linkAway = true;
     const id = await world.create();
     await world.bed.store
       .collection<TransactionDocument>('transactions')
       .updateOne({ _id: id }, { $set: { dueAt: new Date(Date.now() + 86_400_000) } });
     world.linkAway = false;
-    await waitFor('the sweeper to hand it over', () => world.delivered.includes(id));
+    await waitFor('the dispatch by the sweeper', () => world.dispatched.includes(id));
   });
 
-  it('hands over the other transactions of a batch when one cannot be read', async () => {
+  it('dispatches the other transactions of a batch if one cannot be decoded', async () => {
     world.linkAway = true;
     const [first = 0, spoilt = 0, last = 0] = [
       await world.create(),
@@ -361,43 +370,47 @@ describe('transactions', () => {
     await world.spoil(spoilt);
     world.linkAway = false;
     await waitFor(
-      'the sweeper to hand them over',
-      () => world.delivered.includes(first) && world.delivered.includes(last),
+      'the dispatches by the sweeper',
+      () => world.dispatched.includes(first) && world.dispatched.includes(last),
     );
-    expect(world.delivered).not.toContain(spoilt);
+    expect(world.dispatched).not.toContain(spoilt);
   });
 
-  it('counts a retry for a transaction that a session accepted and its headset then lost', async () => {
+  it('counts a retry of an accepted transaction that its headset has lost', async () => {
     const id = await world.create();
-    await world.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });
+    await world.sessions.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch: 5n });
     const held = [{ transactionId: BigInt(id), state: HeldState.STARTED }];
-    // It got further than before: it was accepted.
-    expect(await world.judgeOnline(6n, { held })).toMatchObject({ starts: [id], offers: [] });
+    // It has advanced: it was accepted.
+    expect(await world.reconcileOnline(6n, { held })).toMatchObject({ starts: [id], offers: [] });
     const lost = { offers: [], starts: [], revocations: [], drops: [] };
-    expect(await world.judgeOnline(7n)).toEqual(lost);
+    expect(await world.reconcileOnline(7n)).toEqual(lost);
     await world.helloConsumed(7n);
-    expect(world.judgedAgain).toEqual([7n]);
-    const again = () => world.judgeOnline(7n, { again: true });
+    expect(world.reconciledAgain).toEqual([7n]);
+    const again = () => world.reconcileOnline(7n, { again: true });
     expect(await again()).toMatchObject({ offers: [[id, 1]] });
     expect(await again()).toMatchObject({ offers: [[id, 1]] });
-    expect(await world.judgeOnline(8n, { held })).toMatchObject({ starts: [id], offers: [] });
-    // The next session begins before anything is sent in the one that showed the loss.
-    await world.judgeOnline(9n);
+    expect(await world.reconcileOnline(8n, { held })).toMatchObject({ starts: [id], offers: [] });
+    // The next session starts before anything is sent in the session that showed the loss.
+    await world.reconcileOnline(9n);
     await world.helloConsumed(9n);
-    expect(await world.judgeOnline(10n)).toMatchObject({ offers: [[id, 3]] });
+    expect(await world.reconcileOnline(10n)).toMatchObject({ offers: [[id, 3]] });
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
   it('cancels at the retry limit, and drops transactions that a headset holds but that have ended', async () => {
     const id = await world.create();
-    // The first delivery and three re-deliveries.
+    // The first offer and three retries.
     for (let epoch = 1n; epoch <= 4n; epoch++) {
-      const { offers } = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
+      const { offers } = await world.sessions.headsetOnline({
+        deviceId: device,
+        sessionEpoch: epoch,
+        held: [],
+      });
       expect(offers.map((o) => Number(o.transactionId))).toEqual([id]);
-      // A repeated judgement of one session counts once.
-      await world.judge.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
+      // A repeated reconciliation of a session counts once.
+      await world.sessions.headsetOnline({ deviceId: device, sessionEpoch: epoch, held: [] });
     }
-    const last = await world.judge.headsetOnline({
+    const last = await world.sessions.headsetOnline({
       deviceId: device,
       sessionEpoch: 5n,
       held: [{ transactionId: 999n, state: HeldState.OFFERED }],
@@ -410,7 +423,7 @@ describe('transactions', () => {
     );
   });
 
-  it('keeps one callback of each kind over a restart, and publishes callbacks that a crash left unpublished', async () => {
+  it('publishes one callback of each kind across a restart', async () => {
     const id = await world.create();
     await world.result(id);
     await waitFor('the callback', () => world.of(id).length === 1);

@@ -32,26 +32,26 @@ describe('tickets of updates that wait for their headset', () => {
   };
   const run = async (secrets: SecretKeys, moves: boolean) => {
     const reseal = moves ? async () => {} : undefined;
-    const [place] = world.service.sealed ?? [];
-    if (place?.name !== 'tickets of updates') throw new Error('the place of tickets is missing');
+    const [values] = world.service.sealed ?? [];
+    if (values?.name !== 'tickets of updates') throw new Error('the service does not list its tickets');
     const total = { moved: 0, unopened: 0, keys: new Map<string, number>() };
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const looked = await lookThrough(place, secrets, { after, reseal, limit: 1 });
-      total.moved += looked.moved;
-      total.unopened += looked.unopened.length;
-      for (const [key, n] of looked.keys) total.keys.set(key, (total.keys.get(key) ?? 0) + n);
-      after = looked.next;
+      const page = await lookThrough(values, secrets, { after, reseal, limit: 1 });
+      total.moved += page.moved;
+      total.unopened += page.unopened.length;
+      for (const [key, n] of page.keys) total.keys.set(key, (total.keys.get(key) ?? 0) + n);
+      after = page.next;
     }
     return total;
   };
 
-  test('are moved and offered so; an accepted one, which its headset holds, is counted', async () => {
+  test('are resealed and offered with the new key; the ticket of an accepted update is only counted', async () => {
     const accepted = await update('p@1');
     await world.accept(accepted);
     expect(await world.status(accepted)).toBe('ACCEPTED');
     const waiting = [await update('p@2'), await update('p@3')];
     await world.create();
-    // One that goes from created to published while it is looked through is counted twice.
+    // A transaction that becomes published during the search would be counted twice.
     for (const id of waiting) {
       await waitFor('it to be published', async () => (await world.status(id)) === 'PUBLISHED');
     }
@@ -65,7 +65,7 @@ describe('tickets of updates that wait for their headset', () => {
     expect(await run(both, true)).toMatchObject({ moved: 0 });
     expect(await run(alone, false)).toMatchObject({ unopened: 1 });
 
-    const { offers } = await world.judge.headsetOnline({ deviceId: device, sessionEpoch: 1n });
+    const { offers } = await world.sessions.headsetOnline({ deviceId: device, sessionEpoch: 1n });
     const tickets = offers.flatMap(({ transactionId, operation }) =>
       operation?.kind.case === 'updateApp'
         ? [[Number(transactionId), operation.kind.value.artifact?.ticket] as const]

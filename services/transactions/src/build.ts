@@ -25,7 +25,7 @@ import { createUndoActivation } from './cancel/activations.ts';
 import { createCanceler } from './cancel/canceler.ts';
 import type { TransactionsConfig } from './config.ts';
 import { createReportConsumer } from './consumers/transaction-reports.ts';
-import { createDelivery, type Delivery } from './delivery/delivery.ts';
+import { createDispatcher, type Dispatcher } from './dispatch/dispatcher.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
@@ -40,7 +40,7 @@ import { createSweeper } from './sweeper.ts';
 
 const group = 'transactions';
 
-/** The transactions service: every asynchronous operation's state, retries, cancel and list. */
+/** Assembles the transactions service: state, retries, cancellation and lists of asynchronous operations. */
 export function buildTransactions(ctx: SealingContext, config: TransactionsConfig): Service {
   const { clock, logger, log } = ctx;
   const store = createTransactionStore(ctx.store, {
@@ -56,15 +56,15 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     store,
     outbox,
     clock,
-    withdraw: (canceled, reason) => delivery.withdraw(canceled, reason),
+    withdraw: (canceled, reason) => dispatcher.withdraw(canceled, reason),
   });
-  const delivery: Delivery = createDelivery({ store, link, canceler, clock, logger });
+  const dispatcher: Dispatcher = createDispatcher({ store, link, canceler, clock, logger });
   const answers = ctx.store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets: ctx.secrets, clock });
   const sweeper = createSweeper({
     store,
     outbox,
-    delivery,
+    dispatcher,
     canceler,
     clock,
     logger,
@@ -74,8 +74,8 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
   });
   const reachable = async (deviceId: string): Promise<boolean> =>
     (await link.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
-  // An application that no longer has the device activated may not cancel, because its deactivation must
-  // reach the headset. Devices is asked once per request, before anything of the request is stored.
+  // An application that has deactivated the device must not cancel, because the deactivation must reach the headset.
+  // Called once per request, before anything of the request is stored.
   const requireActivated = async (applicationId: string, deviceId: string): Promise<void> => {
     const { activated } = await devices.getActivation({ applicationId, deviceId });
     if (!activated) throw new DomainError('device_not_activated', 'The device is not activated.');
@@ -103,7 +103,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       outbox,
       canceler,
       undoActivation,
-      delivery,
+      dispatcher,
       idempotency,
       clock,
       completeFromMs: () => retention.completeFromMs(ended.kind),
@@ -132,7 +132,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       reports = await log.subscribe({
         topic: topics.transactionReports,
         group,
-        handle: createReportConsumer({ store, outbox, delivery, clock }),
+        handle: createReportConsumer({ store, outbox, dispatcher, clock }),
       });
       await sweeper.start();
       audit.start();
@@ -141,7 +141,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     async stop() {
       await Promise.all([sweeper.stop(), audit.stop(), retention.stop()]);
       await reports?.close();
-      await delivery.drain();
+      await dispatcher.drain();
       await outbox.drain();
     },
   };

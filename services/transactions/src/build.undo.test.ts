@@ -22,10 +22,10 @@ describe('a canceled activation', () => {
   const cancel = async () =>
     (await world.tx.cancelTransactions({ caller, deviceId: device })).canceledTransactionIds.map(Number);
   const ended = (id: number) => waitFor(`the end of ${id}`, () => world.of(id)[0]);
-  /** How many callbacks it had when devices was first asked to undo it. */
+  /** Number of callbacks at the time of the first call of devices to undo the activation. */
   const callbacksBefore = (id: number) => world.undone.find(([undone]) => undone === id)?.[1];
 
-  it('by request: is undone before the answer and before its callback; other operations are not', async () => {
+  it('by a request is undone before the answer and before its callback; other operations are not', async () => {
     const [id, command] = [await world.create({ operationId: activate }), await world.create()];
     expect(await cancel()).toEqual([id, command]);
     expect(callbacksBefore(id)).toBe(0);
@@ -34,27 +34,27 @@ describe('a canceled activation', () => {
     expect(callbacksBefore(command)).toBeUndefined();
   });
 
-  it('by the retry limit: is undone before its callback', async () => {
+  it('by the retry limit is undone before its callback', async () => {
     const id = await world.create({ operationId: activate });
-    for (let session = 1n; session <= 5n; session += 1n) await world.judgeOnline(session);
+    for (let session = 1n; session <= 5n; session += 1n) await world.reconcileOnline(session);
     expect(await ended(id)).toMatchObject({ result: 'failure', message: cancelMessages.retryLimit });
     expect(callbacksBefore(id)).toBe(0);
   });
 
-  it('because the headset gave it up: is undone', async () => {
+  it('that the headset gave up is undone', async () => {
     const [id] = [
       await world.create({ operationId: activate }),
       await world.create({ operationId: activate }),
     ];
     await world.accept(id);
     const held = [{ transactionId: BigInt(id), state: HeldState.STARTED }];
-    expect((await world.judgeOnline(2n, { held })).revocations).toEqual([[id, cancelMessages.newer]]);
+    expect((await world.reconcileOnline(2n, { held })).revocations).toEqual([[id, cancelMessages.newer]]);
     await world.report({ case: 'revoked', value: { transactionId: BigInt(id) } });
     await waitFor('the cancellation', async () => (await world.status(id)) === 'CANCELED');
     await waitFor('the undo', () => callbacksBefore(id) !== undefined);
   });
 
-  it('that the headset answered with a failure is not canceled: nothing is undone', async () => {
+  it('that has failed on the headset is not canceled, so nothing is undone', async () => {
     const id = await world.create({ operationId: activate });
     await world.accept(id);
     await world.result(id, false, 'no storage left');
@@ -62,7 +62,7 @@ describe('a canceled activation', () => {
     expect(world.undone).toEqual([]);
   });
 
-  it('while devices is away: the callback is sent, and the sweeper repeats the undo until it is done', async () => {
+  it('while devices is unavailable sends its callback, and the sweeper repeats the undo', async () => {
     world.devicesAway = true;
     const id = await world.create({ operationId: activate });
     expect(await cancel()).toEqual([id]);
@@ -99,7 +99,7 @@ describe('the end of an activation without a transaction', () => {
   });
   const end = (activationEpoch: bigint) => world.tx.endActivation({ deviceId: device, activationEpoch });
 
-  it('cancels what is of earlier epochs, even if it runs, and refuses more of it', async () => {
+  it('cancels transactions of earlier epochs, even if they run, and rejects further ones', async () => {
     const [runs, waits] = [await world.create(), await world.create()];
     await world.accept(runs);
     await end(2n);
@@ -112,7 +112,7 @@ describe('the end of an activation without a transaction', () => {
     await expect(world.create()).rejects.toMatchObject({ code: 'device_not_activated' });
   });
 
-  it('changes nothing of a newer activation, however often and late it comes', async () => {
+  it('does not affect a newer activation, even if it is repeated or late', async () => {
     await world.create();
     await end(2n);
     const newer = await world.create({ activationEpoch: 3n });

@@ -1,17 +1,17 @@
 import { retentionConfig } from '@headset-cloud/rules/retention/config.ts';
 import { type ConfigOf, decimal, integer } from '@headset-cloud/runtime/config.ts';
 
-/** Keys of the transactions service beside the common ones (process/common-config.ts). */
+/** Settings of the transactions service, in addition to the common settings (process/common-config.ts). */
 export const transactionsConfig = {
   TRANSACTIONS_RETRY_LIMIT: integer({
-    doc: 'Largest number of re-deliveries of one transaction; the next one cancels it (rule B6).',
+    doc: 'Maximum number of retries of one transaction; the next retry cancels it (rule B6).',
     example: '5',
     default: 5,
     min: 1,
     max: 1000,
   }),
   TRANSACTIONS_RETRY_INTERVAL_MS: integer({
-    doc: 'Re-deliveries of one transaction within this time count once (rule B6); milliseconds.',
+    doc: 'Retries of one transaction within this time count once (rule B6); milliseconds.',
     example: '60000',
     default: 60_000,
     min: 0,
@@ -25,21 +25,21 @@ export const transactionsConfig = {
     max: 600_000,
   }),
   TRANSACTIONS_ID_BLOCK: integer({
-    doc: 'Transaction ids a process reserves at a time.',
+    doc: 'Number of transaction ids that a process reserves at a time.',
     example: '1000',
     default: 1000,
     min: 1,
     max: 1_000_000,
   }),
   TRANSACTIONS_SWEEP_MS: integer({
-    doc: 'How often the sweeper looks for work that a crash left unfinished; milliseconds.',
+    doc: 'Interval at which the sweeper looks for unfinished work of a crash; milliseconds.',
     example: '1000',
     default: 1000,
     min: 50,
     max: 60_000,
   }),
   TRANSACTIONS_LEFTOVER_AFTER_MS: integer({
-    doc: 'Age at which an unpublished event or an undelivered new transaction counts as left over; milliseconds.',
+    doc: 'Age from which the sweeper publishes a pending event or dispatches a new transaction; milliseconds.',
     example: '5000',
     default: 5000,
     min: 100,
@@ -47,7 +47,7 @@ export const transactionsConfig = {
     productionMin: 2000,
   }),
   TRANSACTIONS_KEEP_DAYS: decimal({
-    doc: 'For how long a transaction is kept after its end, in days. Keep it longer than Idempotency-Keys (24 hours) and unsent callbacks (96 hours).',
+    doc: 'Retention period of a transaction after its end, in days. Must be longer than that of Idempotency-Keys (24 hours) and unsent callbacks (96 hours).',
     example: '400',
     default: 400,
     min: 0,

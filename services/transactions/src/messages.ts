@@ -14,12 +14,12 @@ const statusNumbers: Record<Status, TransactionStatus> = {
   canceled: TransactionStatus.CANCELED,
 };
 
-/** The state that a message names; undefined: none. */
+/** Decodes a state; undefined: unspecified. */
 export function statusOf(number: TransactionStatus): Status | undefined {
   return statuses.find((status) => statusNumbers[status] === number);
 }
 
-/** A stored transaction as a gRPC message. */
+/** Encodes a transaction as a gRPC message. */
 export function toMessage(t: ListedTransaction) {
   return {
     transactionId: BigInt(t.id),
@@ -32,7 +32,7 @@ export function toMessage(t: ListedTransaction) {
   };
 }
 
-/** Specification API 4, completion filter; rule A12. */
+/** Decodes the completion filter of a list (specification API 4, rule A12); undefined: all states. */
 export function statusesOf(completion: CompletionStatus): readonly Status[] | undefined {
   switch (completion) {
     case CompletionStatus.UNCOMPLETED:

@@ -3,13 +3,13 @@ import { Counter, Registry } from 'prom-client';
 import { registerMetrics } from './metrics.ts';
 import type { Queries } from './ports/queries.ts';
 
-test('a database that is away leaves out its own values only, and they are back with it', async () => {
+test('while the database is unavailable, only its values are missing; afterwards they return', async () => {
   let away = false;
   const answer = async () => {
     if (away) throw new DomainError('unavailable', 'away');
     return 3;
   };
-  const store = { countOpen: answer, countWishes: answer, countDue: answer, oldestOpenAtMs: answer };
+  const store = { countOpen: answer, countCancelRequests: answer, countDue: answer, oldestOpenAtMs: answer };
   const registry = new Registry();
   registerMetrics(registry, store as unknown as Queries, { now: () => 5003 });
   new Counter({ name: 'another', help: 'Of this process.', registers: [registry] }).inc();

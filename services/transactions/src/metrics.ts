@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { openStatuses } from './domain/state.ts';
 import type { Queries } from './ports/queries.ts';
 
-/** Transactions by state and the age of the oldest. Read at each scrape. */
+/** Registers gauges of open transactions. They are read from the database at each scrape. */
 export function registerMetrics(registry: Registry, store: Queries, clock: Clock): void {
   new Gauge({
     name: 'headset_transactions_open',
@@ -17,15 +17,15 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
   });
   new Gauge({
     name: 'headset_transactions_revocations_open',
-    help: 'Started transactions that the cloud wishes to cancel and whose headset has not answered. Whole platform: use max, not sum.',
+    help: 'Transactions with a requested cancellation that the headset has not answered. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      await setOrLeaveOut(this, {}, () => store.countWishes());
+      await setOrLeaveOut(this, {}, () => store.countCancelRequests());
     },
   });
   new Gauge({
     name: 'headset_transactions_due',
-    help: 'Transactions that the sweeper has to look at, now or later; 0 when nothing is under way. Whole platform: use max, not sum.',
+    help: 'Transactions that the sweeper has to process, now or later; 0 when no work is pending. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       await setOrLeaveOut(this, {}, () => store.countDue());

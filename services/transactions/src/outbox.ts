@@ -10,25 +10,22 @@ import { LRUCache } from 'lru-cache';
 import type { UndoActivation } from './cancel/activations.ts';
 import { callbackBody, callbackId, callbackSequence, needsOperation } from './domain/callbacks.ts';
 import { withoutEndedSecrets } from './domain/ended-secrets.ts';
-import type { OwedCallback } from './domain/owed.ts';
+import type { PendingCallback } from './domain/pending-callbacks.ts';
 import type { OutboxStore, Published } from './ports/outbox-store.ts';
 import type { StoredTransaction } from './ports/stored-transaction.ts';
 import type { CanceledTransaction } from './ports/transitions.ts';
 
-/** A transaction that owes callbacks; the callback of a cancellation does not need the operation. */
-type Owing = CanceledTransaction | StoredTransaction;
+/** A transaction with pending callbacks; the callback of a cancellation does not need the operation. */
+type PublishedTransaction = CanceledTransaction | StoredTransaction;
 
 /**
- * Publishes the callbacks that transactions owe to the log, always from the head of a transaction's outbox:
- * at once after the change, or by the sweeper after a crash (rule B9).
+ * Publishes the pending callbacks of transactions to the log, in the order of each transaction's outbox: directly after
+ * the change, or by the sweeper after a crash (rule B9).
  */
 export interface Outbox {
-  /**
-   * Publishes the callbacks that the document owes; returns at once. After a failure the sweeper publishes
-   * them.
-   */
-  publish(transaction: Owing): void;
-  /** Waits until all started publishing and clearing is done. */
+  /** Starts publishing the pending callbacks and returns. After a failure the sweeper publishes them. */
+  publish(transaction: PublishedTransaction): void;
+  /** Waits until all started publishing and clearing has ended. */
   drain(): Promise<void>;
 }
 
@@ -39,9 +36,9 @@ export function createOutbox(deps: {
   undoActivation: UndoActivation;
 }): Outbox {
   const { store, log, logger, undoActivation } = deps;
-  // Callbacks that this process has published (resolved) or is publishing; only avoids duplicates.
+  // Callbacks that this process has published (resolved) or is publishing. Avoids most duplicates.
   const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
-  // The newest look at each document of which this process has published: outboxSeq by transaction.
+  // Highest outboxSeq of each transaction that this process has published.
   const newest = new LRUCache<number, number>({ max: 50_000 });
   const inFlight = new Set<Promise<void>>();
   const cleared: Batcher<Published> = createBatcher({
@@ -55,57 +52,61 @@ export function createOutbox(deps: {
       }
       await store.clearOutbox([...last.values()]);
     },
-    onError: (error) => logger.warn({ err: error }, 'outboxes not cleared; the sweeper will publish again'),
+    onError: (error) => logger.warn({ err: error }, 'outboxes not cleared, the sweeper publishes them again'),
   });
 
-  const publish = async (t: Owing, fresh: readonly OwedCallback[]): Promise<void> => {
-    // The call that created the transaction is over: its trace continues from the stored trace context.
+  const publish = async (t: PublishedTransaction, fresh: readonly PendingCallback[]): Promise<void> => {
+    // The call that created the transaction has ended; its trace continues from the stored trace context.
     if (t.traceparent) {
       const options = { kind: SpanKind.PRODUCER, parent: t.traceparent };
       await inSpan('notifications publish', options, () => send(t, fresh, currentTraceparent()));
     } else await send(t, fresh, '');
   };
-  const send = (t: Owing, fresh: readonly OwedCallback[], traceparent: string): Promise<void> =>
+  const send = (
+    t: PublishedTransaction,
+    fresh: readonly PendingCallback[],
+    traceparent: string,
+  ): Promise<void> =>
     log.publish(
       topics.notifications,
-      fresh.map((owed) => ({
+      fresh.map((callback) => ({
         key: t.deviceId,
-        value: encode(t, owed, traceparent),
+        value: encode(t, callback, traceparent),
         ...(traceparent && { headers: { traceparent } }),
       })),
-      // 'in-order' suffices: only the later write that clears the outbox depends on it.
+      // 'in-order' is sufficient: only the later write that clears the outbox depends on it.
       { settle: 'in-order' },
     );
 
   return {
     publish(t) {
       if (t.outbox.length === 0) return;
-      // An older look, by a sweeper that was slow. What it owes, the newer one owed as well, unless it was published;
-      // its progress has been replaced, and would come behind what followed it.
+      // An older read of the document, by a slow sweeper. The newer read contains its callbacks that were still pending.
+      // Its progress is replaced, and would be published after later callbacks.
       if (t.outboxSeq < (newest.get(t.id) ?? 0)) return;
       newest.set(t.id, t.outboxSeq);
       const earlier: Promise<void>[] = [];
-      const fresh: OwedCallback[] = [];
-      for (const owed of t.outbox) {
-        const publishing = known.get(callbackId(t.id, owed));
+      const fresh: PendingCallback[] = [];
+      for (const callback of t.outbox) {
+        const publishing = known.get(callbackId(t.id, callback));
         if (publishing) earlier.push(publishing);
-        else fresh.push(owed);
+        else fresh.push(callback);
       }
-      // A progress report replaces the one before, which may still be being published.
+      // A progress report replaces the previous report, whose callback may not be published yet.
       const lastProgress = operationById(t.operationId)?.reportsProgress
         ? known.get(progressKey(t.id))
         : undefined;
       if (lastProgress) earlier.push(lastProgress);
-      // Always from the head: callbacks that are being published must be in the log before the next one.
+      // In order: earlier callbacks must be in the log before the next one is published.
       // A canceled activation is undone before its callback is sent. If devices is unavailable, the callback is sent
-      // nevertheless, and the outbox stays, so that the sweeper tries again.
+      // nevertheless, and the outbox is not cleared, so that the sweeper retries.
       const undone = undoActivation(t);
       const published = Promise.all([...earlier, undone]).then(() =>
         fresh.length > 0 ? publish(t, fresh) : undefined,
       );
-      for (const owed of fresh) {
-        known.set(callbackId(t.id, owed), published);
-        if (owed.kind === 'progress') known.set(progressKey(t.id), published);
+      for (const callback of fresh) {
+        known.set(callbackId(t.id, callback), published);
+        if (callback.kind === 'progress') known.set(progressKey(t.id), published);
       }
       const done = published.then(
         async () => {
@@ -118,12 +119,9 @@ export function createOutbox(deps: {
           });
         },
         (error) => {
-          for (const owed of t.outbox) known.delete(callbackId(t.id, owed));
+          for (const callback of t.outbox) known.delete(callbackId(t.id, callback));
           known.delete(progressKey(t.id));
-          logger.warn(
-            { transactionId: t.id, err: error },
-            'callbacks not published yet; the sweeper will try again',
-          );
+          logger.warn({ transactionId: t.id, err: error }, 'callbacks not published, the sweeper retries');
         },
       );
       inFlight.add(done);
@@ -136,14 +134,14 @@ export function createOutbox(deps: {
   };
 }
 
-/** Key of the newest known progress of a transaction. */
+/** Key of the newest progress callback of a transaction in `known`. */
 function progressKey(transactionId: number): string {
   return `tx-${transactionId}-progress`;
 }
 
-function encode(t: Owing, owed: OwedCallback, traceparent: string): Uint8Array {
+function encode(t: PublishedTransaction, callback: PendingCallback, traceparent: string): Uint8Array {
   const kind =
-    needsOperation(t.operationId, owed.kind) && 'operation' in t
+    needsOperation(t.operationId, callback.kind) && 'operation' in t
       ? fromBinary(OperationSchema, t.operation).kind
       : undefined;
   const body = callbackBody(
@@ -155,20 +153,20 @@ function encode(t: Owing, owed: OwedCallback, traceparent: string): Uint8Array {
       progress: t.progress,
       ...(kind && { operation: kind }),
     },
-    owed,
+    callback,
   );
   return toBinary(
     NotificationEventSchema,
     create(NotificationEventSchema, {
-      notificationId: callbackId(t.id, owed),
+      notificationId: callbackId(t.id, callback),
       applicationId: t.applicationId,
       destination: Destination.DEVICE_EVENT,
       orderKey: `tx-${t.id}`,
-      sequence: callbackSequence(owed, t.progressReports),
+      sequence: callbackSequence(callback, t.progressReports),
       body: Buffer.from(JSON.stringify(body)),
-      createdAtMs: BigInt(owed.takenInAtMs ?? t.updatedAtMs),
+      createdAtMs: BigInt(callback.takenInAtMs ?? t.updatedAtMs),
       traceparent,
-      replaceable: owed.kind === 'progress',
+      replaceable: callback.kind === 'progress',
     }),
   );
 }

@@ -59,7 +59,7 @@ const completed = () =>
     async () => (await states.findOne({ _id: kind.kind }))?.completedAtMs !== undefined,
   );
 
-test('only what ended long ago and owes nothing is deleted', async () => {
+test('only transactions that ended long ago without pending callbacks are deleted', async () => {
   await store(1, 1, { status: 'accepted', open: true, end: undefined as never });
   await transactions.updateOne({ _id: 1 }, { $unset: { end: true } });
   await store(2, 1, { end: { success: true, message: '', at: new Date(now - keepMs) } });
@@ -86,7 +86,7 @@ test('only what ended long ago and owes nothing is deleted', async () => {
   expect(await retention.completeFromMs(kind.kind)).toBe(now - keepMs);
 });
 
-test('while nothing was deleted, a list is complete', async () => {
+test('a list is complete while nothing was deleted', async () => {
   await store(1, 3, { end: { success: true, message: '', at: new Date(now) } });
   const retention = keeper();
   retention.start();
@@ -94,20 +94,20 @@ test('while nothing was deleted, a list is complete', async () => {
   expect(await retention.completeFromMs(kind.kind)).toBeUndefined();
 });
 
-test('the time from which a list is complete is told before the first is deleted, and never goes back', async () => {
+test('the time from which a list is complete is stored before the first deletion, and never decreases', async () => {
   await store(1, 1);
   await states.insertOne({ _id: kind.kind, dueAtMs: 0, completeFromMs: now });
-  let told: number | undefined;
+  let completeFromMs: number | undefined;
   const retention = keeper({
     ...kind,
     async remove(ids, beforeMs) {
-      told = (await states.findOne({ _id: kind.kind }))?.completeFromMs;
+      completeFromMs = (await states.findOne({ _id: kind.kind }))?.completeFromMs;
       return kind.remove(ids, beforeMs);
     },
   });
   retention.start();
   await completed();
-  expect(told).toBe(now);
+  expect(completeFromMs).toBe(now);
   expect(await retention.completeFromMs(kind.kind)).toBe(now);
 });
 
@@ -126,14 +126,14 @@ test('a run that dies in the middle is continued by another instance', async () 
   dying.start();
   await waitFor('two batches', async () => batches === 3);
   expect(await left()).toHaveLength(60);
-  // Its lease lapses.
+  // Its lease expires.
   await states.updateOne({ _id: kind.kind }, { $set: { dueAtMs: 0 } });
   keeper().start();
   await completed();
   expect(await left()).toEqual([]);
 });
 
-test('a claim that a wrong clock wrote far ahead does not stop deleting for ever', async () => {
+test('a claim by a clock that was far ahead does not stop the deletion', async () => {
   await store(1, 1);
   await states.insertOne({ _id: kind.kind, dueAtMs: now + 365 * 86_400_000, holder: 'gone' });
   keeper().start();
@@ -141,7 +141,7 @@ test('a claim that a wrong clock wrote far ahead does not stop deleting for ever
   expect(await left()).toEqual([]);
 });
 
-test('several instances delete everything once, one at a time', async () => {
+test('several instances delete each transaction once, one instance at a time', async () => {
   await store(1, 200);
   let atOnce = 0;
   let most = 0;
@@ -167,7 +167,7 @@ test('several instances delete everything once, one at a time', async () => {
   expect((await Promise.all(counts)).reduce((sum, n) => sum + n)).toBe(200);
 });
 
-test('of two runs at the same time, both taken for alive, each deletes only what may be deleted', async () => {
+test('two concurrent runs delete only expired transactions, each once', async () => {
   await store(1, 40);
   const ids = await kind.find(now - keepMs, 40);
   await transactions.updateOne({ _id: 40 }, { $set: { dueAt: longAgo } });
@@ -176,7 +176,7 @@ test('of two runs at the same time, both taken for alive, each deletes only what
   expect(await left()).toEqual([40]);
 });
 
-onEmbedded('a batch is found by the index, however much is kept', async () => {
+onEmbedded('a batch is found by the index, without reading other transactions', async () => {
   await store(1, 300, { end: { success: true, message: '', at: new Date(now) } });
   await store(1001, 20);
   const before = bed.documentsExamined();

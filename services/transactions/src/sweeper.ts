@@ -3,9 +3,9 @@ import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { rarely } from '@headset-cloud/runtime/rarely.ts';
 import type { Canceler } from './cancel/canceler.ts';
-import type { Delivery } from './delivery/delivery.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Outbox } from './outbox.ts';
-import type { Heads } from './ports/heads.ts';
+import type { DeviceCountersStore } from './ports/device-counters.ts';
 import type { OutboxStore } from './ports/outbox-store.ts';
 import type { StoredTransaction } from './ports/stored-transaction.ts';
 import type { Transitions } from './ports/transitions.ts';
@@ -13,74 +13,76 @@ import type { Transitions } from './ports/transitions.ts';
 const batch = 200;
 
 /**
- * Finishes work that a crash left: callbacks owed but not in the log, transactions created but not handed
- * over, floors whose cancellations are not complete. It also owes deferred progress when its interval is
- * over. It claims its work, so several sweepers may run. Work that an instance with its clock ahead left is
- * pulled back from the future first.
+ * Completes work after a crash: publishes pending callbacks, dispatches created transactions, completes cancellations
+ * below the minimum activation epoch. Also publishes deferred progress when its interval is over. Several sweepers may
+ * run, because each claims its work. Due times that were written by a clock that was ahead are corrected first.
  */
 export function createSweeper(deps: {
-  store: Heads & Transitions & OutboxStore;
+  store: DeviceCountersStore & Transitions & OutboxStore;
   outbox: Outbox;
-  delivery: Delivery;
+  dispatcher: Dispatcher;
   canceler: Canceler;
   clock: Clock;
   logger: Logger;
   intervalMs: number;
-  /** How long it claims work; the longest time ahead, beside `progressIntervalMs`, that work is due. */
+  /** Duration of a claim; milliseconds. */
   claimMs: number;
-  /** Time between two callbacks of progress of one transaction; milliseconds. */
+  /** Time between two progress callbacks of one transaction; milliseconds. */
   progressIntervalMs: number;
   time?: Time;
 }): Component & { sweep(): Promise<void> } {
-  const { store, outbox, delivery, canceler, clock, logger, time = systemTime } = deps;
+  const { store, outbox, dispatcher, canceler, clock, logger, time = systemTime } = deps;
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
 
-  /** A report of progress that came too soon is owed when its interval is over (rule A9). */
-  const progressDue = async (t: StoredTransaction, sinceMs: number): Promise<void> => {
+  /** Publishes a deferred progress report if its interval is over (rule A9). */
+  const publishDeferred = async (t: StoredTransaction, sinceMs: number): Promise<void> => {
     const now = clock.now();
     const dueAt = sinceMs + deps.progressIntervalMs;
-    // A time further ahead than the interval was written by a clock that was ahead.
+    // A time further in the future than the interval was written by a clock that was ahead.
     if (now < dueAt && dueAt <= now + deps.progressIntervalMs) {
       await store.setDue(t.id, t.outboxSeq, dueAt);
       return;
     }
-    const owed = await store.oweProgress(t.id, now);
-    if (owed) outbox.publish(owed);
+    const published = await store.publishDeferredProgress(t.id, now);
+    if (published) outbox.publish(published);
   };
 
   /**
-   * Work that is due further ahead than a right clock writes is due now. Rarely, because an instance whose
-   * clock is behind takes all work for such: one more look at it does no harm, one at every sweep would.
+   * Sets due times further in the future than a correct clock writes to now. Runs rarely: for an instance whose clock is
+   * behind, all due times seem wrong, and correcting them at every sweep would repeat all work.
    */
   const aheadMs = 2 * Math.max(deps.claimMs, deps.progressIntervalMs);
-  const recall = rarely(clock, aheadMs, async () => {
+  const correctDueTimes = rarely(clock, aheadMs, async () => {
     const now = clock.now();
-    await Promise.all([store.recall(now + aheadMs, now), store.recallFloors(now + aheadMs, now)]);
+    await Promise.all([
+      store.correctDueTimes(now + aheadMs, now),
+      store.correctCancellationDueTimes(now + aheadMs, now),
+    ]);
   });
 
   const sweep = async (): Promise<void> => {
     const now = clock.now();
     const until = now + deps.claimMs;
-    await recall();
-    for (const deviceId of await store.claimDueFloors(now, until, batch)) {
-      const floor = await store.floorOf(deviceId);
-      if (floor) await canceler.cancelBelowFloor(deviceId, floor);
+    await correctDueTimes();
+    for (const deviceId of await store.claimDueCancellations(now, until, batch)) {
+      const minimumEpoch = await store.minimumEpochOf(deviceId);
+      if (minimumEpoch) await canceler.cancelBelowMinimumEpoch(deviceId, minimumEpoch);
     }
     for (let more = true; more && !stopped; ) {
       const due = await store.claimDue(now, until, batch);
       const idle: StoredTransaction[] = [];
       for (const t of due) {
         if (t.outbox.length > 0) outbox.publish(t);
-        if (t.status === 'created') delivery.deliver(t);
-        if (t.progressDeferredSinceMs !== undefined) await progressDue(t, t.progressDeferredSinceMs);
+        if (t.status === 'created') dispatcher.dispatch(t);
+        if (t.progressDeferredSinceMs !== undefined) await publishDeferred(t, t.progressDeferredSinceMs);
         else if (t.outbox.length === 0 && t.status !== 'created') idle.push(t);
       }
-      // Nothing is left to do, so the due time is removed and the sweeper does not find it again.
+      // Nothing to do: removes the due time, so that the sweeper does not find the transaction again.
       if (idle.length > 0)
         await store.clearOutbox(idle.map(({ id, outboxSeq }) => ({ id, outboxSeq, deferred: false })));
-      if (due.length > 0) logger.info({ count: due.length }, 'the sweeper handled leftover transactions');
+      if (due.length > 0) logger.info({ count: due.length }, 'unfinished transactions processed');
       more = due.length === batch;
     }
   };
@@ -88,7 +90,7 @@ export function createSweeper(deps: {
     if (stopped) return;
     timer = time.setTimeout(() => {
       running = sweep()
-        .catch((error) => logger.warn({ err: error }, 'sweep failed; it runs again at the next interval'))
+        .catch((error) => logger.warn({ err: error }, 'sweep failed, retrying at the next interval'))
         .finally(() => {
           running = undefined;
           schedule();

@@ -7,7 +7,7 @@ import type { Queries } from '../ports/queries.ts';
 import { applicationForgetHandler } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
-/** The operators' listener of transactions. */
+/** The operators' API of transactions. */
 export function transactionsAdmin(store: Queries, forgetting: ForgetDependencies): RpcBinding {
   return bind(TransactionsAdminService, {
     ...forgetHandler(forgetting),
@@ -22,13 +22,16 @@ export function transactionsAdmin(store: Queries, forgetting: ForgetDependencies
       };
     },
     async findTransactions({ applicationId, status, createdBeforeMs, limit }) {
-      const one = statusOf(status);
-      if (applicationId === '' && one !== undefined && !openStatuses.includes(one)) {
-        throw new DomainError('invalid_argument', `status: ${one} ones are found by their application only.`);
+      const wanted = statusOf(status);
+      if (applicationId === '' && wanted !== undefined && !openStatuses.includes(wanted)) {
+        throw new DomainError(
+          'invalid_argument',
+          `status: finding ${wanted} transactions requires an application_id.`,
+        );
       }
       const found = await store.find({
         applicationId: applicationId || undefined,
-        statuses: one === undefined ? openStatuses : [one],
+        statuses: wanted === undefined ? openStatuses : [wanted],
         createdBeforeMs: createdBeforeMs === 0n ? undefined : Number(createdBeforeMs),
         limit: Math.min(limit || 100, 1000),
       });
@@ -44,8 +47,8 @@ export function transactionsAdmin(store: Queries, forgetting: ForgetDependencies
         activationEpoch: BigInt(t.activationEpoch),
         endMessage: t.endMessage,
         outboxSize: t.outbox.length,
-        wishedCancellation: t.wish,
-        wishedAtMs: BigInt(t.wishedAtMs),
+        wishedCancellation: t.cancelRequested,
+        wishedAtMs: BigInt(t.cancelRequestedAtMs),
       };
     },
   });

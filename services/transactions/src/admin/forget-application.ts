@@ -6,8 +6,8 @@ import { cancelMessages } from '../domain/state.ts';
 import type { ForgetDependencies } from './forget-device.ts';
 
 /**
- * Removes an application's transactions (ADR 0047). Notifier finds their callbacks by the application, so
- * nothing has to be removed before them.
+ * Removes an application's transactions (ADR 0047). Their callbacks in notifier are found by the application, so the order
+ * does not matter.
  */
 export function applicationForgetHandler({
   forgetting,
@@ -31,12 +31,12 @@ export function applicationForgetHandler({
       const removed = dryRun
         ? page.settled.length
         : await forgetting.removeOfApplication(applicationId, page.settled);
-      // It has no devices, so no headset is told of them any more.
+      // The application has no devices, so no headset needs a `revoke`.
       const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.request);
       return {
         forgotten: [{ what: 'transactions', removed }],
         open: page.open.length - canceled.length,
-        owing: page.owing + canceled.length,
+        owing: page.pending + canceled.length,
         next: BigInt(page.next),
       };
     },

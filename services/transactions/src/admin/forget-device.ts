@@ -9,8 +9,8 @@ import type { Canceler } from '../cancel/canceler.ts';
 import { cancelMessages } from '../domain/state.ts';
 import type { ForgetStore } from '../ports/forget-store.ts';
 
-/** Most transactions that one call names: more than a page has. */
-const mostNamed = 1000;
+/** Maximum number of transaction ids in a call; a page has fewer. */
+const maxNamed = 1000;
 
 export interface ForgetDependencies {
   readonly forgetting: ForgetStore;
@@ -23,8 +23,8 @@ export interface ForgetDependencies {
 type AdminHandlers = Handlers<typeof TransactionsAdminService>;
 
 /**
- * Removes a device's transactions (ADR 0047). Their callbacks lie in notifier under ids that only the
- * transactions tell, so ctl removes those of a page first, and then names the page here.
+ * Removes a device's transactions (ADR 0047). Their callbacks in notifier are found by transaction id only. So ctl first
+ * removes the callbacks of a page, then passes the page's ids to this call.
  */
 export function forgetHandler({
   forgetting,
@@ -38,8 +38,8 @@ export function forgetHandler({
       requireForgetRequest(request);
       const { deviceId, run, dryRun, after, endOpen } = request;
       const named = request.transactionIds.map(Number);
-      if (named.length > mostNamed) {
-        throw new DomainError('invalid_argument', `transaction_ids: at most ${mostNamed}.`);
+      if (named.length > maxNamed) {
+        throw new DomainError('invalid_argument', `transaction_ids: at most ${maxNamed}.`);
       }
       if (!dryRun) {
         await audit.change(forgetSubject(request), (record) => marks.begin(deviceId, run, record));
@@ -48,7 +48,7 @@ export function forgetHandler({
       const first = after === '' && named.length === 0;
       const dead = first ? await lettersOf(letters, deviceId, dryRun) : { removed: 0, left: 0 };
       const page = await forgetting.page(deviceId, after);
-      // Its keys are gone, so no headset can end them any more.
+      // The device's keys are deleted, so no headset can end the open transactions.
       const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.request);
       return {
         forgotten: [
@@ -57,7 +57,7 @@ export function forgetHandler({
         ],
         transactionIds: page.settled.map(BigInt),
         open: page.open.length - canceled.length,
-        owing: page.owing + canceled.length,
+        owing: page.pending + canceled.length,
         next: page.next,
       };
     },

@@ -2,54 +2,53 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { cancelMessages } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
-import type { Floor, Heads } from '../ports/heads.ts';
+import type { DeviceCountersStore, MinimumEpoch } from '../ports/device-counters.ts';
 import type { Queries } from '../ports/queries.ts';
-import type { CanceledTransaction, Seen, Transitions } from '../ports/transitions.ts';
+import type { CanceledTransaction, ReadState, Transitions } from '../ports/transitions.ts';
 
-/** Cancels by the platform's own rules, and publishes the callbacks. */
+/** Cancels transactions by the platform's rules, and publishes their callbacks. */
 export interface Canceler {
-  /**
-   * Cancels those of `ids` that are unprocessed; with `seen` only those that have not changed since.
-   * Returns the canceled ones.
-   */
-  cancel(ids: readonly number[], message: string, seen?: Seen): Promise<CanceledTransaction[]>;
-  /**
-   * Cancels transactions below the floor of a deactivation or reset (rule B4); `only` restricts it to some
-   * ids.
-   */
-  cancelBelowFloor(deviceId: string, floor: Floor, only?: readonly number[]): Promise<CanceledTransaction[]>;
+  /** Cancels unprocessed transactions, with `readState` only those still in this state. Returns the canceled ones. */
+  cancel(ids: readonly number[], message: string, readState?: ReadState): Promise<CanceledTransaction[]>;
+  /** Cancels the device's transactions below the minimum activation epoch (rule B4), or only those of `only`. */
+  cancelBelowMinimumEpoch(
+    deviceId: string,
+    minimumEpoch: MinimumEpoch,
+    only?: readonly number[],
+  ): Promise<CanceledTransaction[]>;
 }
 
-export function floorMessage(floor: Floor): string {
-  return cancelMessages[floor.reason];
+/** Message of a cancellation below the minimum activation epoch. */
+export function minimumEpochMessage(minimumEpoch: MinimumEpoch): string {
+  return cancelMessages[minimumEpoch.reason];
 }
 
 export function createCanceler(deps: {
-  store: Heads & Transitions & Queries;
+  store: DeviceCountersStore & Transitions & Queries;
   outbox: Outbox;
   clock: Clock;
-  /** Tells the headset's session to drop or revoke them; best effort. */
+  /** Requests the headset's session to drop or revoke the transactions; best effort. */
   withdraw: (canceled: readonly CanceledTransaction[], reason: string) => void;
 }): Canceler {
   const { store, outbox, clock } = deps;
-  const cancel: Canceler['cancel'] = async (ids, message, seen) => {
+  const cancel: Canceler['cancel'] = async (ids, message, readState) => {
     if (ids.length === 0) return [];
-    const canceled = await store.cancelByPlatform(ids, message, randomUUID(), clock.now(), seen);
+    const canceled = await store.cancelByPlatform(ids, message, randomUUID(), clock.now(), readState);
     for (const t of canceled) outbox.publish(t);
     return canceled;
   };
   return {
     cancel,
-    async cancelBelowFloor(deviceId, floor, only) {
+    async cancelBelowMinimumEpoch(deviceId, minimumEpoch, only) {
       const below = only
         ? [...only]
         : (await store.openOfDevice(deviceId))
-            .filter((t) => t.activationEpoch < floor.epoch)
+            .filter((t) => t.activationEpoch < minimumEpoch.epoch)
             .map((t) => t.id);
-      const canceled = await cancel(below, floorMessage(floor));
-      // The current session may have started them, and nothing else withdraws them (rule A11).
-      if (canceled.length > 0) deps.withdraw(canceled, floorMessage(floor));
-      if (!only) await store.clearFloorDue(deviceId, floor.epoch);
+      const canceled = await cancel(below, minimumEpochMessage(minimumEpoch));
+      // The current session may have started the transactions, and nothing else withdraws them (rule A11).
+      if (canceled.length > 0) deps.withdraw(canceled, minimumEpochMessage(minimumEpoch));
+      if (!only) await store.clearCancellationsDue(deviceId, minimumEpoch.epoch);
       return canceled;
     },
   };

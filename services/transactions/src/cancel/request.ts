@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
-import type { Delivery } from '../delivery/delivery.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Queries } from '../ports/queries.ts';
 import type { Transitions } from '../ports/transitions.ts';
 import type { UndoActivation } from './activations.ts';
 
-/**
- * The transactions that one cancel request may cancel. Decided once: a repeat of the request uses the same
- * plan.
- */
+/** Transactions that a cancel request may cancel. A repeated request uses the same plan. */
 export type CancelPlan = {
-  /** Identifies the request; transactions that it cancels carry this stamp (rule B8). */
+  /** Identifies the request; stored in the transactions that it cancels (rule B8). */
   readonly stamp: string;
   readonly ids: readonly number[];
-  /** Whether the headset could be reached. */
+  /** Whether the headset had a session. */
   readonly reachable: boolean;
 };
 
@@ -23,10 +20,7 @@ interface CancelRequest {
   readonly deviceId: string;
 }
 
-/**
- * Decides which transactions a cancel request covers (specification API 4): the device's unprocessed ones
- * at this moment.
- */
+/** Plans a cancel request: covers the device's transactions that are unprocessed now (specification API 4). */
 export async function planCancel(
   deps: {
     store: Transitions & Queries;
@@ -44,15 +38,15 @@ export async function planCancel(
 }
 
 /**
- * Cancels the planned transactions that may be canceled (specification API 4, rule A10); returns exactly
- * those ids. States only go forward, so a transaction that one run could not cancel cannot be canceled by a
- * later run: all runs of a plan return the same ids.
+ * Cancels the planned transactions that may be canceled (specification API 4, rule A10), and returns their ids. All runs
+ * of a plan return the same ids: states only advance, so a later run cannot cancel a transaction that an earlier run could
+ * not cancel.
  */
 export async function cancelTransactions(
   deps: {
     store: Transitions & Queries;
     outbox: Outbox;
-    delivery: Delivery;
+    dispatcher: Dispatcher;
     undoActivation: UndoActivation;
     clock: Clock;
   },
@@ -60,9 +54,9 @@ export async function cancelTransactions(
 ): Promise<number[]> {
   const { plan, ...owner } = request;
   const canceled = await deps.store.cancelByRequest({ ...owner, ...plan }, deps.clock.now());
-  // The caller reads the device as deactivated after the answer. While devices is unavailable, the outbox retries.
+  // Before the answer, so that the caller then reads the device as deactivated. If devices is unavailable, the outbox retries.
   await Promise.all(canceled.map(deps.undoActivation));
   for (const t of canceled) deps.outbox.publish(t);
-  if (canceled.length > 0) deps.delivery.withdraw(canceled, 'canceled');
+  if (canceled.length > 0) deps.dispatcher.withdraw(canceled, 'canceled');
   return canceled.map((t) => t.id).sort((a, b) => a - b);
 }

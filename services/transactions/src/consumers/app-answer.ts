@@ -5,18 +5,18 @@ import { textBounds } from '../domain/bounds.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
-/** The called app's own answer; it ends the transaction if it comes before the result (rule A8). */
+/** Stores the answer of a called app. An answer before the result ends the transaction (rule A8). */
 export async function applyAnswer(
   { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,
   report: Report,
-  said: AppAnswer,
+  appAnswer: AppAnswer,
 ): Promise<void> {
-  const id = Number(said.transactionId);
+  const id = Number(appAnswer.transactionId);
   const answer = {
-    success: said.success,
-    message: cut(said.message, textBounds.message),
-    customData: cut(said.customData, textBounds.customData),
+    success: appAnswer.success,
+    message: cut(appAnswer.message, textBounds.message),
+    customData: cut(appAnswer.customData, textBounds.customData),
     atMs: reportTime(event, report, clock),
   };
   const answered = await store.answer(id, reporterOf(event, report), answer, clock.now());

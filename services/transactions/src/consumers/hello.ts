@@ -7,13 +7,13 @@ import { isGone } from '../domain/online.ts';
 import type { ReportDeps } from './dependencies.ts';
 
 /**
- * What a hello says of transactions that were sent in an earlier session and that the headset no longer
- * holds: a reset is done (rule B7); of the others the results are lost, with all that the headset stored, so
- * they are offered again (ADR 0057). This happens here and not when the session is announced, because the log
- * orders the hello after everything that the headset reported before it: a result has been consumed by now.
+ * Handles accepted transactions of earlier sessions that the headset no longer holds. A reset is done (rule B7). Other
+ * transactions are marked as lost, because the headset has lost its storage, and are offered again (ADR 0057). This needs
+ * the hello from the log and not the call at the session's start: the log orders the hello after all earlier reports, so
+ * an existing result has been consumed before.
  */
 export async function applyHello(
-  { store, outbox, delivery, clock }: ReportDeps,
+  { store, outbox, dispatcher, clock }: ReportDeps,
   event: DeviceReportEvent,
   hello: Hello,
 ): Promise<void> {
@@ -32,5 +32,5 @@ export async function applyHello(
     lost.map(({ id }) => id),
     epoch,
   );
-  delivery.judgeAgain(event.deviceId, epoch);
+  dispatcher.reconcileAgain(event.deviceId, epoch);
 }

@@ -5,23 +5,25 @@ import { share, textBounds } from '../domain/bounds.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
-/**
- * Applies an update's progress, only while it is accepted; a repeated report, or one older than the last,
- * changes nothing (rule A9).
- */
+/** Stores the progress of an accepted update. A repeated or older report has no effect (rule A9). */
 export async function applyProgress(
   { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,
   report: Report,
-  said: Progress,
+  reported: Progress,
 ): Promise<void> {
   const progress = {
     reportId: Number(report.reportId),
-    value: share(said.progress),
-    message: cut(said.message, textBounds.message),
+    value: share(reported.progress),
+    message: cut(reported.message, textBounds.message),
     atMs: reportTime(event, report, clock),
   };
   const now = clock.now();
-  const stored = await store.progress(Number(said.transactionId), reporterOf(event, report), progress, now);
+  const stored = await store.progress(
+    Number(reported.transactionId),
+    reporterOf(event, report),
+    progress,
+    now,
+  );
   if (stored) outbox.publish(stored);
 }

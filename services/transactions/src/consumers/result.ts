@@ -6,7 +6,7 @@ import { findingOf } from '../domain/forms/connectivity.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
-/** A transaction's result ends it; a result that comes after the end has no effect (rule C7). */
+/** Ends a transaction by its result. A result after the end has no effect (rule C7). */
 export async function applyResult(
   { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,

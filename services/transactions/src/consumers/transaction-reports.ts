@@ -12,7 +12,7 @@ import { applyProgress } from './progress.ts';
 import { applyResult } from './result.ts';
 import { applyRevoked } from './revoked.ts';
 
-/** The work for an event; undefined: none. All events are decoded before any work begins. */
+/** Returns the work for an event; undefined: the event is not relevant. */
 function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>) | undefined {
   const { body } = event;
   if (body.case === 'hello') return (deps) => applyHello(deps, event, body.value);
@@ -41,16 +41,14 @@ function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>)
 }
 
 /**
- * Consumes headsets' reports about transactions: progress, results, revoked ones, apps' answers; and each
- * hello, which ends a reset. Idempotent: each change is conditional on the transaction's state, so an event
- * may come twice, late or out of order.
+ * Consumes headsets' reports about transactions (progress, results, revoked transactions, answers of apps) and hellos.
+ * Idempotent: each change is conditional on the transaction's state, so an event may arrive twice, late or out of order.
  */
 export function createReportConsumer(deps: ReportDeps): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
     // Devices are handled concurrently, the events of one device in order.
     const chains = new Map<string, Promise<void>>();
-    // All events are decoded first, so that an event that cannot be decoded throws before any work has
-    // begun.
+    // All events are decoded first, so that an event that cannot be decoded throws before any work starts.
     const works = events.map((event) => workOf(decodeEvent(DeviceReportEventSchema, event)));
     for (const [n, event] of events.entries()) {
       const work = works[n];
@@ -65,7 +63,7 @@ export function createReportConsumer(deps: ReportDeps): (events: readonly LogEve
   };
 }
 
-/** Runs in the trace of the call that created the transaction, if the event names that trace. */
+/** Runs the work in the trace of the call that created the transaction, if the event has a trace context. */
 function traced(event: LogEvent, work: () => Promise<void>): Promise<void> {
   const parent = event.headers['traceparent'];
   return parent ? inSpan('transaction-reports process', { kind: SpanKind.CONSUMER, parent }, work) : work();

@@ -5,11 +5,11 @@ import { requireTime } from '@headset-cloud/runtime/deadline.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { currentTraceparent } from '@headset-cloud/runtime/telemetry.ts';
 import type { Canceler } from '../cancel/canceler.ts';
-import type { Delivery } from '../delivery/delivery.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Versions } from '../domain/client-version.ts';
 import { applicationFull, deviceFull } from '../domain/full.ts';
 import type { Outbox } from '../outbox.ts';
-import type { Floor, Heads } from '../ports/heads.ts';
+import type { DeviceCountersStore, MinimumEpoch } from '../ports/device-counters.ts';
 import type { OpenLimit, OpenLimits } from '../ports/open-limits.ts';
 import type { Queries } from '../ports/queries.ts';
 import type { StoredTransaction } from '../ports/stored-transaction.ts';
@@ -18,50 +18,51 @@ import type { Transitions } from '../ports/transitions.ts';
 import { queueFirmware } from './firmware.ts';
 
 export interface CreateDependencies {
-  readonly store: TransactionIds & Heads & Transitions & Queries;
+  readonly store: TransactionIds & DeviceCountersStore & Transitions & Queries;
   readonly outbox: Outbox;
-  readonly delivery: Delivery;
+  readonly dispatcher: Dispatcher;
   readonly canceler: Canceler;
   readonly clock: Clock;
   readonly limits: OpenLimits;
 }
 
-/** The transaction to be created. */
+/** The transaction to create. */
 export interface WantedTransaction {
-  /** An id that was drawn before (rule B8); undefined: one is drawn here. */
+  /** An id that was drawn before (rule B8); undefined: an id is drawn here. */
   readonly id: number | undefined;
   readonly deviceId: string;
   readonly applicationId: string;
   readonly operationId: string;
-  /** The subject by which 'latest' is judged, together with the operationId. */
+  /** Determines the latest transaction, together with the operationId. */
   readonly subject: string;
-  /** The activation epoch that the caller saw. */
+  /** The activation epoch that the caller has read. */
   readonly activationEpoch: number;
-  /** Undefined: an operation that this version does not know. */
+  /** Undefined: this version does not know the operation. */
   readonly operation: Operation | undefined;
-  /** Set: the create raises the device's floor to its own activation epoch (rule B4). */
-  readonly raisesFloor: Floor['reason'] | undefined;
+  /** Set: the create sets the device's minimum activation epoch to its own activation epoch (rule B4). */
+  readonly raisesMinimumEpoch: MinimumEpoch['reason'] | undefined;
   readonly minimum: Versions;
-  /** Not empty: the transaction ends at once, as a failure with this message. */
+  /** Not empty: the transaction fails at once with this message. */
   readonly failMessage: string;
-  /** Most unprocessed transactions of the device, and of the application; undefined: no limit. */
-  readonly deviceMost: number | undefined;
-  readonly applicationMost: number | undefined;
+  /** Maximum number of unprocessed transactions of the device, and of the application; undefined: no limit. */
+  readonly deviceLimit: number | undefined;
+  readonly applicationLimit: number | undefined;
 }
 
 /**
- * Creates a transaction and returns its id; idempotent if the id was drawn before (rule B8). The device's
- * head is raised first. So a create that saw an ended activation is refused, and one that was overtaken by
- * a floor is canceled when it is delivered (rule B4).
+ * Creates a transaction and returns its id; idempotent if the id was drawn before (rule B8). The device counters are
+ * advanced before the transaction is stored (rule B4). So a create for an ended activation is rejected, and a transaction
+ * that is stored after a concurrent deactivation or reset is canceled when it is dispatched. Throws
+ * `device_not_activated`, `too_many_requests` (ADR 0040) and, for a firmware downgrade, `invalid_argument`.
  */
 export async function createTransaction(
   deps: CreateDependencies,
   wanted: WantedTransaction,
 ): Promise<number> {
   const { limits, store } = deps;
-  const { deviceId, deviceMost, applicationId, applicationMost, id } = wanted;
+  const { deviceId, deviceLimit, applicationId, applicationLimit, id } = wanted;
   const admitted: ((created: boolean) => void)[] = [];
-  /** Throws if the limit is reached, but not for the repeat of a create that succeeded. */
+  /** Throws if the limit is reached, except for the repeat of a successful create. */
   const admit = async (limit: OpenLimit, key: string, most: number | undefined, full: typeof deviceFull) => {
     if (most === undefined) return;
     const end = await limit.admit(key, most);
@@ -70,11 +71,11 @@ export async function createTransaction(
   };
   let created = false;
   try {
-    await admit(limits.ofApplication, applicationId, applicationMost, applicationFull);
-    await admit(limits.ofDevice, deviceId, deviceMost, deviceFull);
-    const made = await createAdmitted(deps, wanted);
+    await admit(limits.ofApplication, applicationId, applicationLimit, applicationFull);
+    await admit(limits.ofDevice, deviceId, deviceLimit, deviceFull);
+    const createdId = await createAdmitted(deps, wanted);
     created = true;
-    return made;
+    return createdId;
   } finally {
     for (const end of admitted) end(created);
   }
@@ -83,23 +84,23 @@ export async function createTransaction(
 async function createAdmitted(deps: CreateDependencies, wanted: WantedTransaction): Promise<number> {
   const { store } = deps;
   const { deviceId, activationEpoch: epoch, id: given } = wanted;
-  const floor = wanted.raisesFloor && { epoch, reason: wanted.raisesFloor };
+  const minimumEpoch = wanted.raisesMinimumEpoch && { epoch, reason: wanted.raisesMinimumEpoch };
   let id: number;
   for (;;) {
     id = given ?? (await store.drawId());
-    const raise = await store.raiseHead(
+    const outcome = await store.advanceCounters(
       deviceId,
-      { id, epoch, mustRise: given === undefined, floor },
+      { id, epoch, mustRise: given === undefined, minimumEpoch },
       deps.clock.now(),
     );
-    if (raise === 'raised' && (await isQueued(deps, wanted, id))) break;
-    if (raise === 'epoch-too-old') {
-      // A repeat of a create that succeeded before the activation ended still returns its id.
+    if (outcome === 'advanced' && (await isQueued(deps, wanted, id))) break;
+    if (outcome === 'epoch-too-old') {
+      // The repeat of a create that succeeded before the activation ended returns its id.
       if (given !== undefined && (await store.get(given))?.deviceId === deviceId) return given;
       throw new DomainError('device_not_activated', 'The device is not activated.');
     }
     if (given === undefined) {
-      // Another process has drawn higher ids for this device: a fresh block is above them.
+      // Another process has drawn higher ids for this device; a new block is above them.
       store.dropIdBlockOf(id);
     }
     requireTime();
@@ -119,21 +120,21 @@ async function createAdmitted(deps: CreateDependencies, wanted: WantedTransactio
     },
     deps.clock.now(),
   );
-  if (floor) await deps.canceler.cancelBelowFloor(deviceId, floor);
+  if (minimumEpoch) await deps.canceler.cancelBelowMinimumEpoch(deviceId, minimumEpoch);
   if (stored) {
     if (stored.outbox.length > 0) deps.outbox.publish(stored);
-    else deps.delivery.deliver(stored);
+    else deps.dispatcher.dispatch(stored);
   } else {
     const existing = await requireSame(store, id, wanted);
-    // The process that stored it may have died before the hand-over, and later operations wait behind it.
-    if (existing.status === 'created') deps.delivery.deliver(existing);
+    // The process that stored it may have died before the dispatch, and later operations wait for it.
+    if (existing.status === 'created') deps.dispatcher.dispatch(existing);
   }
   return id;
 }
 
 /**
- * Adds a firmware update to its device's queue; throws if it would be a downgrade. False: a call with a
- * higher id came first, so this one needs a new, higher id.
+ * Adds a firmware update to the device's queue; throws if it would be a downgrade. False: the queue has an update with a
+ * higher id, so this update needs a new id.
  */
 async function isQueued(
   { store, clock }: CreateDependencies,
@@ -141,11 +142,11 @@ async function isQueued(
   id: number,
 ): Promise<boolean> {
   if (operation?.kind.case !== 'updateFirmware') return true;
-  // A repeat returns the first result, whatever was requested since.
+  // A repeat returns the first result, whatever updates were requested since.
   if (given !== undefined && (await store.get(id))) return true;
   const { version } = operation.kind.value;
-  const asked = { id, version, activationEpoch, atMs: clock.now() };
-  return queueFirmware(store, deviceId, asked, given !== undefined);
+  const requested = { id, version, activationEpoch, atMs: clock.now() };
+  return queueFirmware(store, deviceId, requested, given !== undefined);
 }
 
 async function requireSame(
@@ -159,6 +160,8 @@ async function requireSame(
     existing.applicationId === wanted.applicationId &&
     existing.operationId === wanted.operationId;
   if (!existing || !same)
-    throw new DomainError('internal', 'Internal error.', { internal: `transaction id ${id} is taken` });
+    throw new DomainError('internal', 'Internal error.', {
+      internal: `transaction id ${id} belongs to another transaction`,
+    });
   return existing;
 }

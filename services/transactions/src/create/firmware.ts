@@ -1,40 +1,39 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import { judgeFirmware, type QueuedFirmware } from '../domain/firmware.ts';
+import { enqueueFirmware, type QueuedFirmware } from '../domain/firmware.ts';
 import { openStatuses } from '../domain/state.ts';
-import type { Heads } from '../ports/heads.ts';
+import type { DeviceCountersStore } from '../ports/device-counters.ts';
 import type { Queries } from '../ports/queries.ts';
 
-/** After this time without a stored transaction a create counts as failed; milliseconds. */
+/** A queued update whose transaction is not stored after this time counts as failed; milliseconds. */
 const creatingMs = 60_000;
-const mostTries = 20;
+const maxTries = 20;
 
 /**
- * Adds a firmware update to the device's queue, or throws if it would be a downgrade behind an unprocessed
- * one (rule A13). The queue is in the device's head and is replaced only if it is unchanged since it was
- * read: of two concurrent calls the later one sees the earlier, even before its transaction is stored.
- * Called after the id is drawn and before the transaction is stored. False: the queue already has an update
- * with a higher id, which would run after this one, so this one needs a new, higher id. An id that the
- * caller drew is kept; if the queue then has an older version behind it, the headset refuses that version.
+ * Adds a firmware update to the device's queue, between drawing its id and storing its transaction. Throws
+ * `invalid_argument` if it would be a downgrade after an unprocessed update (rule A13). The queue is in the device
+ * counters and is replaced only if it is unchanged since the read, so the later of two concurrent calls sees the earlier.
+ * False: the queue has an update with a higher id, so this update needs a new id. With `idIsFixed` the id is kept; the
+ * headset then rejects an older version that runs afterwards.
  */
 export async function queueFirmware(
-  store: Heads & Pick<Queries, 'getMany'>,
+  store: DeviceCountersStore & Pick<Queries, 'getMany'>,
   deviceId: string,
-  asked: QueuedFirmware,
+  requested: QueuedFirmware,
   idIsFixed: boolean,
 ): Promise<boolean> {
-  for (let tries = 0; tries < mostTries; tries += 1) {
-    const { queued, changes, floorEpoch } = await store.firmwareQueue(deviceId);
-    // A repeat of an interrupted create: it was judged the first time.
-    if (queued.some(({ id }) => id === asked.id)) return true;
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const { queued, changes, minActivationEpoch } = await store.firmwareQueue(deviceId);
+    // The repeat of an interrupted create: already checked.
+    if (queued.some(({ id }) => id === requested.id)) return true;
     const known = new Map((await store.getMany(queued.map(({ id }) => id))).map((t) => [t.id, t.status]));
-    const judgement = judgeFirmware(queued, asked, ({ id, activationEpoch, atMs }) => {
+    const outcome = enqueueFirmware(queued, requested, ({ id, activationEpoch, atMs }) => {
       const status = known.get(id);
-      if (activationEpoch < floorEpoch) return false;
-      return status ? openStatuses.includes(status) : atMs > asked.atMs - creatingMs;
+      if (activationEpoch < minActivationEpoch) return false;
+      return status ? openStatuses.includes(status) : atMs > requested.atMs - creatingMs;
     });
-    if (!idIsFixed && queued.some(({ id }) => id > asked.id)) return false;
-    if ('newer' in judgement) throw downgrade(asked.version, judgement.newer);
-    if (await store.replaceFirmwareQueue(deviceId, changes, judgement.queued)) return true;
+    if (!idIsFixed && queued.some(({ id }) => id > requested.id)) return false;
+    if ('newer' in outcome) throw downgrade(requested.version, outcome.newer);
+    if (await store.replaceFirmwareQueue(deviceId, changes, outcome.queued)) return true;
   }
   throw new DomainError('conflict', 'Too many calls for this device at once.');
 }

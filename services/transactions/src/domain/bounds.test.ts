@@ -18,7 +18,7 @@ describe('content from headsets is bounded', () => {
     ['in the past as it is', now - day, now - day],
     ['now', now, now],
     ['in the future at its arrival', now + 1, now],
-    ['not told at its arrival', 0, now],
+    ['unknown at its arrival', 0, now],
     ['long ago as it is', 1, 1],
     ['negative at its arrival', -1, now],
   ])('a time %s', (_, occurred, held) => {

@@ -9,7 +9,7 @@ import {
   needsOperation,
 } from './callbacks.ts';
 import { formOf } from './forms/operations.ts';
-import type { OwedCallback } from './owed.ts';
+import type { PendingCallback } from './pending-callbacks.ts';
 
 const command = 'put-v1-applications-devices-commands';
 const app = 'put-v1-applications-devices-apps';
@@ -25,11 +25,11 @@ const connectivity = [
   'delete-v1-applications-bluetooth-device',
 ];
 
-const owed = (
-  kind: OwedCallback['kind'],
+const pending = (
+  kind: PendingCallback['kind'],
   success = true,
-  more: Partial<OwedCallback> = {},
-): OwedCallback => ({
+  more: Partial<PendingCallback> = {},
+): PendingCallback => ({
   kind,
   atMs: 7,
   success,
@@ -43,7 +43,7 @@ const common = (operationId: string) => ({
   transactionId: 5,
   operationId,
 });
-const body = (operationId: string, callback: OwedCallback, progress = 0) =>
+const body = (operationId: string, callback: PendingCallback, progress = 0) =>
   JSON.stringify(
     callbackBody(
       {
@@ -75,13 +75,15 @@ const everyOperation = [command, app, firmware, uninstall, ...connectivity];
 describe('bodies of callbacks', () => {
   // proves cb/3/canceled
   it.each(everyOperation)('%s: a cancellation has the general form without extras', (id) => {
-    expect(body(id, owed('canceled', false), 0.5)).toBe(JSON.stringify(general(id, 'processed', 'failure')));
+    expect(body(id, pending('canceled', false), 0.5)).toBe(
+      JSON.stringify(general(id, 'processed', 'failure')),
+    );
   });
 
   it.each(everyOperation.filter((id) => formOf(id) !== ResultForm.UPDATE))(
     '%s: accepted has the general form',
     (id) => {
-      expect(body(id, owed('accepted'))).toBe(JSON.stringify(general(id, 'accepted', 'success')));
+      expect(body(id, pending('accepted'))).toBe(JSON.stringify(general(id, 'accepted', 'success')));
     },
   );
 
@@ -90,17 +92,17 @@ describe('bodies of callbacks', () => {
     const step = { reportId: 9, number: 1, value: 0.25 };
     const shown = (type: string, result: string, progress: number) =>
       JSON.stringify({ ...general(id, type, result), progress });
-    expect(body(id, owed('accepted'), 0.5)).toBe(shown('accepted', 'success', 0));
-    expect(body(id, owed('progress', true, { step }), 0.5)).toBe(shown('in_progress', 'success', 0.25));
-    expect(body(id, owed('processed'), 0.5)).toBe(shown('processed', 'success', 1));
-    expect(body(id, owed('processed', false), 0.5)).toBe(shown('processed', 'failure', 0.5));
-    expect(body(id, owed('processed', false))).toBe(shown('processed', 'failure', 0));
+    expect(body(id, pending('accepted'), 0.5)).toBe(shown('accepted', 'success', 0));
+    expect(body(id, pending('progress', true, { step }), 0.5)).toBe(shown('in_progress', 'success', 0.25));
+    expect(body(id, pending('processed'), 0.5)).toBe(shown('processed', 'success', 1));
+    expect(body(id, pending('processed', false), 0.5)).toBe(shown('processed', 'failure', 0.5));
+    expect(body(id, pending('processed', false))).toBe(shown('processed', 'failure', 0));
   });
 
-  it('the end of an uninstallation names the package', () => {
+  it('the end of an uninstallation contains the package', () => {
     for (const success of [true, false]) {
       const result = success ? 'success' : 'failure';
-      expect(body(uninstall, owed('processed', success))).toBe(
+      expect(body(uninstall, pending('processed', success))).toBe(
         JSON.stringify({ ...general(uninstall, 'processed', result), package: 'com.example' }),
       );
     }
@@ -110,7 +112,7 @@ describe('bodies of callbacks', () => {
   // proves cb/3/op-post-bluetooth, cb/3/op-put-bluetooth, cb/3/op-delete-bluetooth
   it.each(connectivity)('%s: the end has the form of connectivity, in its order', (id) => {
     const found = { statusCode: 200, state: 'unknown', devices: [], networks: [] } as const;
-    expect(body(id, owed('processed', true, { connectivity: found }))).toBe(
+    expect(body(id, pending('processed', true, { connectivity: found }))).toBe(
       JSON.stringify({ ...common(id), message: 'm', networkType: 'bluetooth', statusCode: 200 }),
     );
   });
@@ -118,10 +120,10 @@ describe('bodies of callbacks', () => {
   // proves cb/3/command, cb/4/command-two
   // proves cb/3/transaction, cb/3/op-commands
   it('a command ends in the general form, and its app’s answer has the command form', () => {
-    expect(body(command, owed('processed', false))).toBe(
+    expect(body(command, pending('processed', false))).toBe(
       JSON.stringify(general(command, 'processed', 'failure')),
     );
-    expect(body(command, owed('answer', true, { customData: 'c' }))).toBe(
+    expect(body(command, pending('answer', true, { customData: 'c' }))).toBe(
       JSON.stringify({
         ...common(command),
         success: true,
@@ -135,28 +137,28 @@ describe('bodies of callbacks', () => {
 
 describe('callbacks of one transaction', () => {
   const step = (number: number, reportId = 3) =>
-    owed('progress', true, { step: { reportId, number, value: 0 } });
+    pending('progress', true, { step: { reportId, number, value: 0 } });
 
   it('are numbered in the order: the start, progress, the end, the answer', () => {
-    const places = (reports: number) =>
-      [owed('accepted'), step(1), step(reports), owed('processed'), owed('answer')].map((callback) =>
+    const numbers = (reports: number) =>
+      [pending('accepted'), step(1), step(reports), pending('processed'), pending('answer')].map((callback) =>
         callbackSequence(callback, reports),
       );
-    expect(places(maxProgressReports)).toEqual([1, 2, 999_999, 1_000_000, 1_000_001]);
-    expect(places(2)).toEqual([1, 2, 3, 4, 5]);
-    expect(callbackSequence(owed('canceled'), 2)).toBe(4);
+    expect(numbers(maxProgressReports)).toEqual([1, 2, 999_999, 1_000_000, 1_000_001]);
+    expect(numbers(2)).toEqual([1, 2, 3, 4, 5]);
+    expect(callbackSequence(pending('canceled'), 2)).toBe(4);
   });
 
   it('are numbered without a gap when there is no progress', () => {
-    const places = [owed('accepted'), owed('processed'), owed('answer')].map((callback) =>
+    const numbers = [pending('accepted'), pending('processed'), pending('answer')].map((callback) =>
       callbackSequence(callback, 0),
     );
-    expect(places).toEqual([1, 2, 3]);
+    expect(numbers).toEqual([1, 2, 3]);
   });
 
   it('have one id each, and progress has one per report', () => {
     expect(
-      [owed('accepted'), step(1, 41), step(2, 42), owed('canceled')].map((o) => callbackId(5, o)),
+      [pending('accepted'), step(1, 41), step(2, 42), pending('canceled')].map((o) => callbackId(5, o)),
     ).toEqual(['tx-5-accepted', 'tx-5-progress-41', 'tx-5-progress-42', 'tx-5-canceled']);
   });
 });

@@ -2,7 +2,7 @@ import type { Operation } from '@headset-cloud/proto/device_link/v1/device_link_
 import { ResultForm } from '@headset-cloud/proto/operations.ts';
 import { connectivityBody } from './forms/connectivity.ts';
 import { formOf, isConnectivity } from './forms/operations.ts';
-import type { CallbackKind, OwedCallback } from './owed.ts';
+import type { CallbackKind, PendingCallback } from './pending-callbacks.ts';
 
 /** The transaction that a callback is about. */
 export interface CallbackSubject {
@@ -16,21 +16,20 @@ export interface CallbackSubject {
   readonly operation?: Operation['kind'];
 }
 
-/** Most reports of progress that one transaction passes on. */
+/** Maximum number of progress callbacks of one transaction. */
 export const maxProgressReports = 999_998;
 
 /**
- * Sequence number of one transaction's callbacks: the start, `progressReports` progress reports so far, the
- * end, the answer. Each number is one above that of the callback before, so a receiver that has the one
- * before knows that none is missing. An ended transaction has no more progress, so the numbers of its end
- * and answer do not change.
+ * Sequence number of a callback within its transaction: start, progress reports, end, answer. The numbers have no gaps,
+ * so the receiver detects a missing callback. `progressReports` is the number of progress reports so far. It no longer
+ * changes after the end, so the numbers of the end and the answer are stable.
  */
-export function callbackSequence(owed: OwedCallback, progressReports: number): number {
-  switch (owed.kind) {
+export function callbackSequence(callback: PendingCallback, progressReports: number): number {
+  switch (callback.kind) {
     case 'accepted':
       return 1;
     case 'progress':
-      return 1 + (owed.step?.number ?? 1);
+      return 1 + (callback.step?.number ?? 1);
     case 'processed':
     case 'canceled':
       return 2 + progressReports;
@@ -39,13 +38,13 @@ export function callbackSequence(owed: OwedCallback, progressReports: number): n
   }
 }
 
-/** The webhook-id: each kind happens once in a transaction's life, progress once for each report. */
-export function callbackId(transactionId: number, owed: OwedCallback): string {
-  const id = `tx-${transactionId}-${owed.kind}`;
-  return owed.kind === 'progress' ? `${id}-${owed.step?.reportId ?? 0}` : id;
+/** Returns the webhook-id. Each kind occurs once per transaction, progress once per report. */
+export function callbackId(transactionId: number, callback: PendingCallback): string {
+  const id = `tx-${transactionId}-${callback.kind}`;
+  return callback.kind === 'progress' ? `${id}-${callback.step?.reportId ?? 0}` : id;
 }
 
-/** True when the body of a callback depends on the operation. */
+/** Whether the body of a callback depends on the operation. */
 export function needsOperation(operationId: string, kind: CallbackKind): boolean {
   if (kind !== 'processed') return false;
   const form = formOf(operationId);
@@ -53,41 +52,41 @@ export function needsOperation(operationId: string, kind: CallbackKind): boolean
 }
 
 /**
- * The body of a callback (specification Callbacks 3, rules A8 to A10): the
- * general form, for updates with their progress, for an uninstallation with the package; the forms of
- * connectivity results; and the command form for the called app's own answer.
+ * Returns the body of a callback (specification Callbacks 3, rules A8 to A10). Most callbacks have the general form:
+ * updates add their progress, an uninstallation adds its package. Connectivity results and the answers of called apps
+ * have their own forms.
  */
-export function callbackBody(subject: CallbackSubject, owed: OwedCallback): Record<string, unknown> {
+export function callbackBody(subject: CallbackSubject, callback: PendingCallback): Record<string, unknown> {
   const common = {
     applicationId: subject.applicationId,
     deviceId: subject.deviceId,
-    timestamp: owed.atMs,
+    timestamp: callback.atMs,
     transactionId: subject.transactionId,
     operationId: subject.operationId,
   };
-  if (owed.kind === 'answer') {
+  if (callback.kind === 'answer') {
     return {
       ...common,
-      success: owed.success,
+      success: callback.success,
       process: 'processed',
-      message: owed.message,
-      customData: owed.customData ?? '',
+      message: callback.message,
+      customData: callback.customData ?? '',
     };
   }
   const form = formOf(subject.operationId);
-  if (isConnectivity(form) && owed.kind === 'processed') {
-    return { ...common, ...connectivityBody(subject.operation, owed) };
+  if (isConnectivity(form) && callback.kind === 'processed') {
+    return { ...common, ...connectivityBody(subject.operation, callback) };
   }
   const general = {
     ...common,
-    notificationType: notificationTypes[owed.kind],
-    result: owed.success ? 'success' : 'failure',
-    message: owed.message,
+    notificationType: notificationTypes[callback.kind],
+    result: callback.success ? 'success' : 'failure',
+    message: callback.message,
   };
   // A cancellation has no extra fields, whatever the operation.
-  if (owed.kind === 'canceled') return general;
-  if (form === ResultForm.UPDATE) return { ...general, progress: progressOf(subject, owed) };
-  if (form === ResultForm.UNINSTALL && owed.kind === 'processed') {
+  if (callback.kind === 'canceled') return general;
+  if (form === ResultForm.UPDATE) return { ...general, progress: progressOf(subject, callback) };
+  if (form === ResultForm.UNINSTALL && callback.kind === 'processed') {
     const { operation } = subject;
     return { ...general, package: operation?.case === 'uninstall' ? operation.value.package : '' };
   }
@@ -101,12 +100,12 @@ const notificationTypes = {
   canceled: 'processed',
 } as const;
 
-/** 0 at the start, the reported value in between, 1 after success; after a failure the last known value. */
-function progressOf(subject: CallbackSubject, owed: OwedCallback): number {
-  if (owed.kind === 'progress') return owed.step?.value ?? 0;
-  if (owed.kind === 'accepted') return 0;
-  return owed.success ? 1 : subject.progress;
+/** Progress of an update: 0 at the start, 1 after success, otherwise the last reported value. */
+function progressOf(subject: CallbackSubject, callback: PendingCallback): number {
+  if (callback.kind === 'progress') return callback.step?.value ?? 0;
+  if (callback.kind === 'accepted') return 0;
+  return callback.success ? 1 : subject.progress;
 }
 
-/** Message of a reset whose headset came back without it (rule B7). */
+/** Message of a successful reset: the headset connected again and no longer holds the reset (rule B7). */
 export const resetDoneMessage = 'reset success.';

@@ -1,14 +1,14 @@
 import { isOlder } from '@headset-cloud/rules/version.ts';
 
-/** Versions of client and firmware. An empty one means "any" in a minimum and "not known" of a headset. */
+/** Versions of client and firmware. An empty minimum means "any"; an empty version of a headset means "unknown". */
 export interface Versions {
   readonly client: string;
   readonly firmware: string;
 }
 
 /**
- * Why a headset is too old for an operation (rule C14, rule A13); undefined: it is not. A version that the
- * headset does not report counts as the oldest.
+ * Returns the message of a headset that is too old for an operation, or undefined (rules A13 and C14). An unknown version
+ * counts as the oldest.
  */
 export function tooOldMessage(of: Versions, minimum: Versions): string | undefined {
   for (const what of ['client', 'firmware'] as const) {

@@ -5,15 +5,15 @@ import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link
 import { operationOf } from '@headset-cloud/proto/operations.ts';
 
 interface Secrets {
-  /** The fields of a message that are erased. */
+  /** Fields of the message that are erased. */
   readonly own: readonly DescField[];
-  /** Its other fields that have such fields within. */
+  /** Other fields of the message that contain erased fields. */
   readonly within: readonly DescField[];
 }
 
 const known = new Map<DescMessage, Secrets>();
 
-/** The operations that have such fields, so that the others need not be decoded. */
+/** Ids of the operations with erased fields. Other operations are not decoded. */
 const withSecrets: ReadonlySet<string> = new Set(
   OperationSchema.fields
     .filter((kind) => kind.message && hasSecrets(kind.message))
@@ -21,8 +21,8 @@ const withSecrets: ReadonlySet<string> = new Set(
 );
 
 /**
- * An operation without its fields that are `erased_at_end`: client secret, passwords, free content of apps
- * (specification API 3 and 7). Undefined where it has none, or cannot be read. For a transaction that has ended.
+ * Returns the operation of an ended transaction without its `erased_at_end` fields: client secret, passwords, free
+ * content of apps (specification API 3 and 7). Undefined: there is nothing to erase, or the operation cannot be decoded.
  */
 export function withoutEndedSecrets(of: {
   readonly operationId: string;
@@ -34,7 +34,7 @@ export function withoutEndedSecrets(of: {
   return toBinary(OperationSchema, operation);
 }
 
-/** Number of fields that were erased, at any depth. */
+/** Erases the fields at any depth; returns their number. */
 function erase(message: ReflectMessage): number {
   let erased = 0;
   const { own, within } = secretsOf(message.desc);
@@ -57,7 +57,7 @@ function hasSecrets(message: DescMessage): boolean {
   return own.length + within.length > 0;
 }
 
-/** Read once: options are decoded again each time that they are asked for. */
+/** Cached, because every read of a field's option decodes it. */
 function secretsOf(message: DescMessage): Secrets {
   let secrets = known.get(message);
   if (!secrets) {
@@ -71,7 +71,7 @@ function secretsOf(message: DescMessage): Secrets {
   return secrets;
 }
 
-/** What cannot be read stays as it is: the end of its transaction does not depend on it. */
+/** Undefined: the operation cannot be decoded and stays unchanged. It must not block the end of its transaction. */
 function readable(bytes: Uint8Array) {
   try {
     return fromBinary(OperationSchema, bytes);

@@ -1,6 +1,6 @@
 import { isOlder } from '@headset-cloud/rules/version.ts';
 
-/** A requested firmware update; its transaction says whether it is still unprocessed. */
+/** A requested firmware update. Its transaction's state shows whether it is still unprocessed. */
 export interface QueuedFirmware {
   /** The transaction's id. */
   readonly id: number;
@@ -10,23 +10,24 @@ export interface QueuedFirmware {
   readonly atMs: number;
 }
 
-/** How many updates a device's head remembers; only endless requests would make more wait. */
-const mostQueued = 100;
+/** Maximum number of updates that the device counters contain, so that the document stays bounded. */
+const maxQueued = 100;
 
 /**
- * Decides whether a firmware update would be a downgrade behind an unprocessed one (rule A13), and returns
- * the queue with it. An equal version is no downgrade. `waits` says whether an earlier update still counts.
+ * Adds a firmware update to the queue. Returns the new queue, or the newer version if the update would be a downgrade
+ * after an unprocessed update (rule A13). An equal version is no downgrade. `isUnprocessed` decides which earlier updates
+ * stay in the queue.
  */
-export function judgeFirmware(
+export function enqueueFirmware(
   queued: readonly QueuedFirmware[],
-  asked: QueuedFirmware,
-  waits: (earlier: QueuedFirmware) => boolean,
+  requested: QueuedFirmware,
+  isUnprocessed: (earlier: QueuedFirmware) => boolean,
 ): { readonly newer: string } | { readonly queued: readonly QueuedFirmware[] } {
-  const waiting = queued.filter(waits);
+  const waiting = queued.filter(isUnprocessed);
   const newer = waiting.reduce(
     (newest, { version }) => (isOlder(newest, version) ? version : newest),
-    asked.version,
+    requested.version,
   );
-  if (isOlder(asked.version, newer)) return { newer };
-  return { queued: [...waiting, asked].slice(-mostQueued) };
+  if (isOlder(requested.version, newer)) return { newer };
+  return { queued: [...waiting, requested].slice(-maxQueued) };
 }

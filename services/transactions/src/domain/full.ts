@@ -1,9 +1,9 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
-/** When a call may come again; some of the transactions have to end first. Milliseconds. */
+/** Retry-After of the error; milliseconds. Some transactions have to end first. */
 const retryAfterMs = 5000;
 
-/** The refusal of a device that has as many unprocessed transactions as it may have (ADR 0040). */
+/** Error of a create for a device with the maximum number of unprocessed transactions (ADR 0040). */
 export function deviceFull(most: number): DomainError {
   return new DomainError(
     'too_many_requests',
@@ -12,7 +12,7 @@ export function deviceFull(most: number): DomainError {
   );
 }
 
-/** The same of an application. */
+/** Error of a create for an application with the maximum number of unprocessed transactions (ADR 0040). */
 export function applicationFull(most: number): DomainError {
   return new DomainError(
     'too_many_requests',

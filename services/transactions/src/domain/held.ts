@@ -6,7 +6,7 @@ const states: Partial<Record<HeldState, HeldAs>> = {
   [HeldState.FINISHED]: 'finished',
 };
 
-/** The transactions that a headset says it holds; an unknown state counts as 'offered'. */
+/** Decodes the transactions that a headset holds; an unknown state counts as 'offered'. */
 export function heldOf(held: readonly HeldTransaction[]): Held {
   return new Map(held.map((h) => [Number(h.transactionId), states[h.state] ?? 'offered']));
 }

@@ -3,10 +3,10 @@ import {
   type Held,
   type HeldAs,
   isGone,
-  judgeAgain,
-  judgeOnline,
   type OnlineSession,
   type OpenTransaction,
+  reconcileAgain,
+  reconcileOnline,
 } from './online.ts';
 import { cancelMessages } from './state.ts';
 
@@ -22,7 +22,7 @@ const open = (id: number, over: Partial<OpenTransaction> = {}): OpenTransaction 
   countedAtMs: 0,
   countedAdvance: 0,
   bestProgress: 0,
-  wish: '',
+  cancelRequested: '',
   ...over,
 });
 const now = 10_000_000;
@@ -31,7 +31,7 @@ const session: OnlineSession = {
   held: new Map(),
   knowsRevoke: true,
   afterUnresponsive: false,
-  floor: { epoch: 0, message: '' },
+  minimumEpoch: { epoch: 0, message: '' },
   superseded: new Set(),
   retryLimit: 5,
   retryIntervalMs: 60_000,
@@ -41,20 +41,20 @@ const held = (entries: Record<number, HeldAs>): Held =>
   new Map(Object.entries(entries).map(([id, as]) => [Number(id), as]));
 const nothing = { offer: [], start: [], revoke: [], keep: [], cancel: [] };
 
-describe('judging a device’s transactions when its headset comes online', () => {
+describe('reconciliation of a device’s transactions when its session starts', () => {
   it('offers the latest of each operation and cancels the older ones', () => {
-    const judged = judgeOnline(
+    const reconciled = reconcileOnline(
       [open(3), open(1), open(2, { operationId: 'post-v1-applications-devices' })],
       session,
     );
-    expect(judged.offer.map((o) => o.id)).toEqual([2, 3]);
-    expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 0 }]);
+    expect(reconciled.offer.map((o) => o.id)).toEqual([2, 3]);
+    expect(reconciled.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 0 }]);
   });
 
   // proves api/4/latest-updates
-  it('judges the latest per package and version for updates', () => {
+  it('determines the latest update per package and version', () => {
     const app = 'put-v1-applications-devices-apps';
-    const judged = judgeOnline(
+    const reconciled = reconcileOnline(
       [
         open(1, { operationId: app, subject: 'a@1' }),
         open(2, { operationId: app, subject: 'a@2' }),
@@ -64,36 +64,36 @@ describe('judging a device’s transactions when its headset comes online', () =
       ],
       session,
     );
-    expect(judged.offer.map((o) => o.id)).toEqual([2, 3, 4, 5]);
-    expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 0 }]);
+    expect(reconciled.offer.map((o) => o.id)).toEqual([2, 3, 4, 5]);
+    expect(reconciled.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 0 }]);
   });
 
   describe('a retry', () => {
     const mark = (t: OpenTransaction, over: Partial<OnlineSession> = {}) => {
-      const { offer, start } = judgeOnline([t], { ...session, ...over });
+      const { offer, start } = reconcileOnline([t], { ...session, ...over });
       return [...offer, ...start][0];
     };
     const counted = (attempts: number) => ({ id: 1, attempts, countedAtMs: now });
 
-    it('counts if it was sent to an earlier session, whether the headset kept it or not', () => {
+    it('counts if the transaction was sent to an earlier session, even if the headset still holds it', () => {
       const sent = open(1, { sentEpoch: 6, attempts: 1 });
       expect(mark(sent)).toEqual(counted(2));
       expect(mark(sent, { held: held({ 1: 'offered' }) })).toEqual(counted(2));
       expect(mark(open(1, { sentEpoch: 0 }))).toEqual({ id: 1, attempts: 0 });
     });
 
-    it('counts once however often the same session is judged', () => {
+    it('counts once if the same session is reconciled again', () => {
       expect(mark(open(1, { sentEpoch: 7, attempts: 1 }))).toEqual({ id: 1, attempts: 1 });
     });
 
-    it('counts once in the interval, and again after a clock that was ahead', () => {
+    it('counts once within the interval; a time in the future does not prevent it', () => {
       const at = (countedAtMs: number) => open(1, { sentEpoch: 6, attempts: 1, countedAtMs });
       expect(mark(at(now - 59_999))).toEqual({ id: 1, attempts: 1 });
       expect(mark(at(now - 60_000))).toEqual(counted(2));
       expect(mark(at(now + 1))).toEqual(counted(2));
     });
 
-    it('does not count if the transaction got further than ever before', () => {
+    it('does not count if the transaction advanced further than before', () => {
       const started = { sentEpoch: 6, attempts: 1, status: 'accepted' as const };
       expect(mark(open(1, started), { held: held({ 1: 'started' }) })).toEqual({
         id: 1,
@@ -113,102 +113,112 @@ describe('judging a device’s transactions when its headset comes online', () =
     });
   });
 
-  it('re-delivers up to the limit, and then cancels', () => {
-    const last = judgeOnline([open(1, { sentEpoch: 6, attempts: 4 })], session);
+  it('retries up to the limit, then cancels', () => {
+    const last = reconcileOnline([open(1, { sentEpoch: 6, attempts: 4 })], session);
     expect(last.offer).toMatchObject([{ id: 1, attempts: 5 }]);
-    const over = judgeOnline([open(1, { sentEpoch: 6, attempts: 5 })], session);
+    const over = reconcileOnline([open(1, { sentEpoch: 6, attempts: 5 })], session);
     expect(over).toEqual({
       ...nothing,
       cancel: [{ id: 1, message: cancelMessages.retryLimit, sentEpoch: 6 }],
     });
   });
 
-  it('does nothing and counts nothing for a transaction that the headset has finished: its report ends it', () => {
-    const judged = judgeOnline([open(1, { sentEpoch: 6, attempts: 5, status: 'accepted' }), open(2)], {
-      ...session,
-      held: held({ 1: 'finished' }),
-    });
-    expect(judged.cancel).toEqual([]);
-    expect(judged.offer.map((o) => o.id)).toEqual([2]);
+  it('does nothing for a transaction that the headset has finished, because its report ends it', () => {
+    const reconciled = reconcileOnline(
+      [open(1, { sentEpoch: 6, attempts: 5, status: 'accepted' }), open(2)],
+      {
+        ...session,
+        held: held({ 1: 'finished' }),
+      },
+    );
+    expect(reconciled.cancel).toEqual([]);
+    expect(reconciled.offer.map((o) => o.id)).toEqual([2]);
   });
 
-  describe('a transaction that the headset may have begun', () => {
+  describe('a transaction that the headset may have started', () => {
     const started = (id: number, over: Partial<OpenTransaction> = {}) =>
       open(id, { status: 'accepted', sentEpoch: 6, countedAdvance: 1, ...over });
     const holding = { ...session, held: held({ 1: 'started' }) };
 
     it('is started again without an offer if it may continue', () => {
-      const judged = judgeOnline([started(1)], holding);
-      expect(judged.start.map((s) => s.id)).toEqual([1]);
-      expect(judged.offer).toEqual([]);
+      const reconciled = reconcileOnline([started(1)], holding);
+      expect(reconciled.start.map((s) => s.id)).toEqual([1]);
+      expect(reconciled.offer).toEqual([]);
     });
 
     it.each([
       ['a newer one', [started(1), open(2)], cancelMessages.newer],
       ['the retry limit', [started(1, { attempts: 5 })], cancelMessages.retryLimit],
-      ['an earlier wish', [started(1, { wish: cancelMessages.newer })], cancelMessages.newer],
-    ])('is revoked before it is canceled, because of %s', (_, open, wish) => {
-      const judged = judgeOnline(open, holding);
-      expect(judged.revoke).toMatchObject([{ id: 1, wish }]);
-      expect(judged.cancel).toEqual([]);
-      expect(judged.start).toEqual([]);
+      [
+        'an earlier cancel request',
+        [started(1, { cancelRequested: cancelMessages.newer })],
+        cancelMessages.newer,
+      ],
+    ])('is revoked before it is canceled, because of %s', (_, open, cancelRequested) => {
+      const reconciled = reconcileOnline(open, holding);
+      expect(reconciled.revoke).toMatchObject([{ id: 1, cancelRequested }]);
+      expect(reconciled.cancel).toEqual([]);
+      expect(reconciled.start).toEqual([]);
     });
 
-    it('continues at a client that does not know revoke, and ends by its result', () => {
-      const judged = judgeOnline([started(1), open(2)], { ...holding, knowsRevoke: false });
-      expect(judged.start.map((s) => s.id)).toEqual([1]);
-      expect(judged.cancel).toEqual([]);
+    it('continues at a client that does not support revoke, and ends by its result', () => {
+      const reconciled = reconcileOnline([started(1), open(2)], { ...holding, knowsRevoke: false });
+      expect(reconciled.start.map((s) => s.id)).toEqual([1]);
+      expect(reconciled.cancel).toEqual([]);
     });
 
     it.each([true, false])(
-      'waits if it is not held: its result may not be consumed yet (revoke: %s)',
+      'waits if it is not held, because its result may not be consumed yet (revoke: %s)',
       (knowsRevoke) => {
         const at = { ...session, knowsRevoke };
-        const tired = started(1, { attempts: 9 });
+        const manyRetries = started(1, { attempts: 9 });
         for (const t of [
           started(1),
-          tired,
-          started(1, { wish: cancelMessages.newer }),
+          manyRetries,
+          started(1, { cancelRequested: cancelMessages.newer }),
           started(1, { lostEpoch: 6 }),
         ]) {
-          expect(judgeOnline([t, open(2)], at)).toEqual({ ...nothing, offer: [{ id: 2, attempts: 0 }] });
-          expect(judgeAgain([t], at)).toEqual(nothing);
+          expect(reconcileOnline([t, open(2)], at)).toEqual({ ...nothing, offer: [{ id: 2, attempts: 0 }] });
+          expect(reconcileAgain([t], at)).toEqual(nothing);
         }
       },
     );
 
     const both = [
-      ['judged online', judgeOnline],
-      ['judged again', judgeAgain],
+      ['first reconciliation', reconcileOnline],
+      ['repeated reconciliation', reconcileAgain],
     ] as const;
 
-    it.each(both)('is offered once it is known to be lost, and counts a retry then (%s)', (_, judge) => {
+    it.each(both)('is offered and counts a retry when it is lost (%s)', (_, reconcile) => {
       const lost = started(1, { lostEpoch: 7 });
       const offered = { ...nothing, offer: [{ id: 1, attempts: 1, countedAtMs: now }] };
-      expect(judge([lost], session)).toEqual(offered);
-      // An earlier session's hello said so, and the transaction was not sent since.
-      expect(judge([lost], { ...session, epoch: 9 })).toEqual(offered);
+      expect(reconcile([lost], session)).toEqual(offered);
+      // The hello of an earlier session showed the loss, and the transaction was not sent since.
+      expect(reconcile([lost], { ...session, epoch: 9 })).toEqual(offered);
       const justCounted = { ...lost, countedAtMs: now - 1 };
-      expect(judge([justCounted], session).offer).toEqual([{ id: 1, attempts: 0 }]);
+      expect(reconcile([justCounted], session).offer).toEqual([{ id: 1, attempts: 0 }]);
       const unresponsive = { ...session, afterUnresponsive: true };
-      expect(judge([justCounted], unresponsive).offer).toMatchObject([{ attempts: 1 }]);
-      // A session before the one whose hello showed it.
-      expect(judge([lost], { ...session, epoch: 6 }).offer).toEqual(
-        judge === judgeAgain ? [] : [{ id: 1, attempts: 0 }],
+      expect(reconcile([justCounted], unresponsive).offer).toMatchObject([{ attempts: 1 }]);
+      // A session before the session whose hello showed the loss.
+      expect(reconcile([lost], { ...session, epoch: 6 }).offer).toEqual(
+        reconcile === reconcileAgain ? [] : [{ id: 1, attempts: 0 }],
       );
     });
 
-    it.each(both)('is offered again to the session that may not have got the offer (%s)', (_, judge) => {
-      for (const lostEpoch of [5, 7]) {
-        const sent = started(1, { lostEpoch, sentEpoch: 7, attempts: 2 });
-        expect(judge([sent], session)).toEqual({ ...nothing, offer: [{ id: 1, attempts: 2 }] });
-        expect(judge([sent], { ...session, epoch: 8 })).toEqual(nothing);
-        expect(judge([sent], { ...session, epoch: 6 })).toEqual(nothing);
-      }
-    });
+    it.each(both)(
+      'is offered again to a session that may not have received the offer (%s)',
+      (_, reconcile) => {
+        for (const lostEpoch of [5, 7]) {
+          const sent = started(1, { lostEpoch, sentEpoch: 7, attempts: 2 });
+          expect(reconcile([sent], session)).toEqual({ ...nothing, offer: [{ id: 1, attempts: 2 }] });
+          expect(reconcile([sent], { ...session, epoch: 8 })).toEqual(nothing);
+          expect(reconcile([sent], { ...session, epoch: 6 })).toEqual(nothing);
+        }
+      },
+    );
 
     it.each([
-      ['one that was made later', started(1, { lostEpoch: 7 }), cancelMessages.newer, new Set([1])],
+      ['a later transaction', started(1, { lostEpoch: 7 }), cancelMessages.newer, new Set([1])],
       [
         'the retry limit',
         started(1, { lostEpoch: 7, attempts: 5 }),
@@ -216,80 +226,80 @@ describe('judging a device’s transactions when its headset comes online', () =
         new Set<number>(),
       ],
     ])('that is lost must not continue because of %s', (_, lost, message, superseded) => {
-      for (const [, judge] of both) {
-        const judged = judge([lost], { ...session, superseded });
-        expect(judged).toMatchObject({ ...nothing, offer: [{ id: 1, wish: message }] });
-        // A client that cannot be asked does not have it, so it is canceled.
+      for (const [, reconcile] of both) {
+        const reconciled = reconcile([lost], { ...session, superseded });
+        expect(reconciled).toMatchObject({ ...nothing, offer: [{ id: 1, cancelRequested: message }] });
+        // A client that does not support revoke no longer holds it: canceled.
         const old = { ...session, superseded, knowsRevoke: false };
-        expect(judge([lost], old)).toEqual({ ...nothing, cancel: [{ id: 1, message, lostEpoch: 7 }] });
-        // That it was to be asked before is no reason.
-        const wished = { ...lost, attempts: 0, wish: 'x' };
-        expect(judge([wished], { ...old, superseded: new Set() })).toMatchObject({
+        expect(reconcile([lost], old)).toEqual({ ...nothing, cancel: [{ id: 1, message, lostEpoch: 7 }] });
+        // An earlier cancel request alone is no reason.
+        const requested = { ...lost, attempts: 0, cancelRequested: 'x' };
+        expect(reconcile([requested], { ...old, superseded: new Set() })).toMatchObject({
           ...nothing,
           offer: [{ id: 1 }],
         });
-        // The wish is stored once.
-        const again = judge([{ ...lost, wish: message }], { ...session, superseded });
+        // The cancel request is stored once.
+        const again = reconcile([{ ...lost, cancelRequested: message }], { ...session, superseded });
         expect(again.offer).toMatchObject([{ id: 1 }]);
-        expect(again.offer[0]?.wish).toBeUndefined();
+        expect(again.offer[0]?.cancelRequested).toBeUndefined();
       }
     });
 
     it.each(['offered', 'started', 'finished'] as const)(
-      'is found when a hello holds it as %s after all',
+      'is no longer lost when a hello holds it as %s again',
       (as) => {
-        const judged = judgeOnline([started(1, { lostEpoch: 7 })], {
+        const reconciled = reconcileOnline([started(1, { lostEpoch: 7 })], {
           ...session,
           epoch: 8,
           held: held({ 1: as }),
         });
-        const { offer, start, keep } = judged;
+        const { offer, start, keep } = reconciled;
         expect([...offer, ...start, ...keep]).toMatchObject([{ id: 1, found: true }]);
         expect(keep.length).toBe(as === 'finished' ? 1 : 0);
-        expect(judged.cancel).toEqual([]);
+        expect(reconciled.cancel).toEqual([]);
       },
     );
 
     it('is canceled at once if the headset holds it as offered only', () => {
-      const judged = judgeOnline([started(1), open(2)], { ...session, held: held({ 1: 'offered' }) });
-      expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 6 }]);
-      expect(judged.offer.map((o) => o.id)).toEqual([2]);
+      const reconciled = reconcileOnline([started(1), open(2)], { ...session, held: held({ 1: 'offered' }) });
+      expect(reconciled.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 6 }]);
+      expect(reconciled.offer.map((o) => o.id)).toEqual([2]);
     });
 
-    it('is canceled at once below the floor, even if it runs', () => {
-      const floor = { epoch: 4, message: cancelMessages.deactivation };
-      expect(judgeOnline([started(1)], { ...holding, floor })).toEqual({
+    it('is canceled at once below the minimum activation epoch, even if it runs', () => {
+      const minimumEpoch = { epoch: 4, message: cancelMessages.deactivation };
+      expect(reconcileOnline([started(1)], { ...holding, minimumEpoch })).toEqual({
         ...nothing,
-        cancel: [{ id: 1, message: floor.message }],
+        cancel: [{ id: 1, message: minimumEpoch.message }],
       });
     });
   });
 
-  describe('judged again, a session', () => {
-    it('gets waiting transactions that were not started, and counts nothing', () => {
-      const judged = judgeAgain(
+  describe('a repeated reconciliation', () => {
+    it('offers waiting transactions that were not started, and counts no retry', () => {
+      const reconciled = reconcileAgain(
         [open(1, { sentEpoch: 6, attempts: 5 }), open(2), open(3, { status: 'created' })],
         session,
       );
-      expect(judged.offer).toEqual([
+      expect(reconciled.offer).toEqual([
         { id: 1, attempts: 5 },
         { id: 2, attempts: 0 },
         { id: 3, attempts: 0 },
       ]);
-      expect(judged.cancel).toEqual([]);
+      expect(reconciled.cancel).toEqual([]);
     });
 
-    it('gets neither started transactions nor those that a newer session has', () => {
-      const judged = judgeAgain(
+    it('offers neither started transactions nor transactions that a newer session has', () => {
+      const reconciled = reconcileAgain(
         [open(1, { status: 'accepted', sentEpoch: 7 }), open(2, { sentEpoch: 8 })],
         session,
       );
-      expect(judged).toEqual(nothing);
+      expect(reconciled).toEqual(nothing);
     });
 
-    it('loses transactions below the floor', () => {
-      const floor = { epoch: 4, message: cancelMessages.reset };
-      expect(judgeAgain([open(1)], { ...session, floor }).cancel).toEqual([
+    it('cancels transactions below the minimum activation epoch', () => {
+      const minimumEpoch = { epoch: 4, message: cancelMessages.reset };
+      expect(reconcileAgain([open(1)], { ...session, minimumEpoch }).cancel).toEqual([
         { id: 1, message: cancelMessages.reset },
       ]);
     });
@@ -299,16 +309,20 @@ describe('judging a device’s transactions when its headset comes online', () =
     const reset = (id: number, over: Partial<OpenTransaction> = {}) =>
       open(id, { operationId: resetOperation, status: 'accepted', sentEpoch: 6, ...over });
 
-    it('continues while the headset holds it, however often it is judged, and counts no retry', () => {
+    it('continues while the headset holds it, and counts no retry', () => {
       for (const attempts of [0, 5, 99]) {
-        const going = [{ id: 1, attempts }];
-        expect(judgeOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'started' }) })).toEqual({
+        const continued = [{ id: 1, attempts }];
+        expect(
+          reconcileOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'started' }) }),
+        ).toEqual({
           ...nothing,
-          start: going,
+          start: continued,
         });
-        expect(judgeOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'offered' }) })).toEqual({
+        expect(
+          reconcileOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'offered' }) }),
+        ).toEqual({
           ...nothing,
-          offer: going,
+          offer: continued,
         });
       }
     });
@@ -316,32 +330,32 @@ describe('judging a device’s transactions when its headset comes online', () =
     it.each<[string, Held, number]>([
       ['a headset that no longer holds it', new Map(), 6],
       ['a headset that has finished it', held({ 1: 'finished' }), 6],
-      ['the session it was sent to', new Map(), 7],
+      ['the session that it was sent to', new Map(), 7],
     ])('is neither sent again nor canceled for %s', (_, holds, sentEpoch) => {
       const at = { ...session, held: holds, retryLimit: 1 };
-      expect(judgeOnline([reset(1, { sentEpoch, attempts: 9 })], at)).toEqual(nothing);
+      expect(reconcileOnline([reset(1, { sentEpoch, attempts: 9 })], at)).toEqual(nothing);
     });
 
-    it('neither supersedes another one nor is superseded', () => {
-      const judged = judgeOnline(
+    it('neither supersedes another transaction nor is superseded', () => {
+      const reconciled = reconcileOnline(
         [reset(1), reset(2, { status: 'published', sentEpoch: 0 }), reset(3)],
         session,
       );
-      expect(judged).toEqual({ ...nothing, offer: [{ id: 2, attempts: 0 }] });
+      expect(reconciled).toEqual({ ...nothing, offer: [{ id: 2, attempts: 0 }] });
     });
 
-    it('ends below a later floor like everything else', () => {
-      const floor = { epoch: 4, message: cancelMessages.reset };
-      expect(judgeOnline([reset(1)], { ...session, floor }).cancel).toEqual([
+    it('is canceled below a later minimum activation epoch', () => {
+      const minimumEpoch = { epoch: 4, message: cancelMessages.reset };
+      expect(reconcileOnline([reset(1)], { ...session, minimumEpoch }).cancel).toEqual([
         { id: 1, message: cancelMessages.reset },
       ]);
     });
   });
 
-  it('takes a reset that was not accepted like any other operation', () => {
+  it('treats a reset that was not accepted like any other operation', () => {
     const reset = { operationId: resetOperation, sentEpoch: 6 };
-    const judged = judgeOnline([open(1, reset), open(2, { ...reset, attempts: 5 })], session);
-    expect(judged).toEqual({
+    const reconciled = reconcileOnline([open(1, reset), open(2, { ...reset, attempts: 5 })], session);
+    expect(reconciled).toEqual({
       ...nothing,
       cancel: [
         { id: 1, message: cancelMessages.newer, sentEpoch: 6 },
@@ -361,11 +375,14 @@ describe('judging a device’s transactions when its headset comes online', () =
     expect(isGone({ id: 1, sentEpoch }, { epoch: 7, held: holds })).toBe(gone);
   });
 
-  it('cancels everything below the floor with its message, and lets it supersede nothing', () => {
-    const floor = { epoch: 4, message: cancelMessages.deactivation };
-    const judged = judgeOnline([open(1), open(2, { activationEpoch: 4 }), open(3)], { ...session, floor });
-    expect(judged.offer.map((o) => o.id)).toEqual([2]);
-    expect(judged.cancel).toEqual([
+  it('cancels transactions below the minimum activation epoch with its message; they supersede nothing', () => {
+    const minimumEpoch = { epoch: 4, message: cancelMessages.deactivation };
+    const reconciled = reconcileOnline([open(1), open(2, { activationEpoch: 4 }), open(3)], {
+      ...session,
+      minimumEpoch,
+    });
+    expect(reconciled.offer.map((o) => o.id)).toEqual([2]);
+    expect(reconciled.cancel).toEqual([
       { id: 1, message: cancelMessages.deactivation },
       { id: 3, message: cancelMessages.deactivation },
     ]);

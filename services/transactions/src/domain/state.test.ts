@@ -9,7 +9,7 @@ import {
   transition,
 } from './state.ts';
 
-// The whole table: state × event → next state and callbacks. '-': nothing happens.
+// State × event → next state and callbacks. '-': no effect.
 const table: Record<Status, Record<EventType, string>> = {
   created: {
     published: 'published',
@@ -111,7 +111,7 @@ describe('the life of a transaction', () => {
   });
 });
 
-describe('what an event changes', () => {
+describe('changes of an event', () => {
   const now = 1_000;
   const end = { success: true, message: 'done', atMs: 900 };
   const answer = { success: false, message: 'no', customData: 'x', atMs: 950 };
@@ -122,7 +122,7 @@ describe('what an event changes', () => {
         from: ['published', 'created'],
         to: 'accepted',
         stays: false,
-        owed: [
+        callbacks: [
           { kind: 'accepted', atMs: now, success: true, message: 'The device has started the operation.' },
         ],
         acceptedAtMs: now,
@@ -136,32 +136,32 @@ describe('what an event changes', () => {
         from: ['accepted', 'published', 'created'],
         to: 'processed',
         stays: false,
-        owed: [{ kind: 'processed', ...end }],
+        callbacks: [{ kind: 'processed', ...end }],
         end,
       },
     ]);
   });
 
-  it('a headset’s findings go into the callback, and not into the end', () => {
+  it('a headset’s findings are part of the callback, not of the end', () => {
     const connectivity = { statusCode: 200, state: 'enabled', devices: [], networks: [] } as const;
     const [change] = changesOf({ type: 'result', end: { ...end, connectivity } }, now);
-    expect(change?.owed).toEqual([{ kind: 'processed', ...end, connectivity }]);
+    expect(change?.callbacks).toEqual([{ kind: 'processed', ...end, connectivity }]);
     expect(change?.end).toEqual(end);
   });
 
-  it('an answer follows an existing result, or ends the transaction itself', () => {
-    const { customData, ...said } = answer;
+  it('an answer follows an existing result, or ends the transaction', () => {
+    const { customData, ...result } = answer;
     expect(changesOf({ type: 'answer', answer }, now)).toEqual([
-      { from: ['processed'], to: 'processed', stays: true, owed: [{ kind: 'answer', ...answer }] },
+      { from: ['processed'], to: 'processed', stays: true, callbacks: [{ kind: 'answer', ...answer }] },
       {
         from: ['accepted', 'published', 'created'],
         to: 'processed',
         stays: false,
-        owed: [
-          { kind: 'processed', ...said },
-          { kind: 'answer', ...said, customData },
+        callbacks: [
+          { kind: 'processed', ...result },
+          { kind: 'answer', ...result, customData },
         ],
-        end: said,
+        end: result,
       },
     ]);
   });
@@ -173,16 +173,16 @@ describe('what an event changes', () => {
       expect(changes).toHaveLength(1);
       const failure = { success: false, message: 'why', atMs: now };
       const kind = type === 'refuse' ? 'processed' : 'canceled';
-      expect(changes[0]).toMatchObject({ to: kind, owed: [{ kind, ...failure }], end: failure });
+      expect(changes[0]).toMatchObject({ to: kind, callbacks: [{ kind, ...failure }], end: failure });
     },
   );
 
-  it('it begins as created, or as ended with a failure message', () => {
-    expect(beginning(undefined, now)).toEqual({ to: 'created', owed: [] });
+  it('a transaction begins as created, or as failed with a message', () => {
+    expect(beginning(undefined, now)).toEqual({ to: 'created', callbacks: [] });
     const failure = { success: false, message: 'why', atMs: now };
     expect(beginning('why', now)).toEqual({
       to: 'processed',
-      owed: [{ kind: 'processed', ...failure }],
+      callbacks: [{ kind: 'processed', ...failure }],
       end: failure,
     });
   });

@@ -1,45 +1,45 @@
-import type { AppAnswer, CallbackKind, End, OwedCallback } from './owed.ts';
+import type { AppAnswer, CallbackKind, End, PendingCallback } from './pending-callbacks.ts';
 
 /**
- * The life of a transaction (specification API 4, rule C7) as a pure function over
- * data: the table of states and events, and what each event changes. The store writes just that.
+ * States of a transaction (specification API 4, rule C7). This file contains the state machine as pure functions; the
+ * store derives its conditional updates from them.
  */
 export const statuses = ['created', 'published', 'accepted', 'processed', 'canceled'] as const;
 export type Status = (typeof statuses)[number];
 
-/** What can happen to a transaction. */
+/** Events of a transaction. */
 export const eventTypes = [
-  // Handed to device-link, or waiting because the headset is offline.
+  // Dispatched to device-link, or waiting because the headset is offline.
   'published',
-  // The headset asked to start it, and may start.
+  // The headset requested the start, and may start.
   'accept',
   // The headset reports progress.
   'progress',
-  // The headset asked to start it, but its client is too old (rule C14).
+  // The headset requested the start, but is too old (rule C14).
   'refuse',
-  // The headset reports its end.
+  // The headset reports the end.
   'result',
-  // The headset has given it up because the cloud wished to cancel it (rule A11).
+  // The headset has given it up after a cancel request of the cloud (rule A11).
   'revoked',
-  // A wiped headset is back: its reset is done (rule B7).
+  // The headset connected again without the reset: the reset is done (rule B7).
   'reset-done',
-  // The called app has sent its own answer (rule A8).
+  // The called app has sent its answer (rule A8).
   'answer',
-  // The integrator cancels while the headset is away, or while it has a session.
+  // The integrator cancels while the headset is offline, or while it has a session.
   'cancel-away',
   'cancel-reachable',
-  // Superseded, out of retries, or below the floor of a deactivation or reset.
+  // Superseded, retry limit exceeded, or below the minimum activation epoch.
   'cancel-by-platform',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
 export interface Outcome {
   readonly status: Status;
-  /** Callbacks that this change causes, in order. */
+  /** Callbacks of the change, in order. */
   readonly callbacks: readonly CallbackKind[];
 }
 
-/** What an event does to a transaction in a state; undefined: nothing. */
+/** Returns the outcome of an event in a state; undefined: the event has no effect. */
 export function transition(status: Status, event: EventType): Outcome | undefined {
   const ended = isEnd(status);
   switch (event) {
@@ -76,7 +76,7 @@ export function transition(status: Status, event: EventType): Outcome | undefine
   }
 }
 
-/** The states in which an event leads to `to`: the condition of the store's conditional update. */
+/** Returns the states in which an event leads to `to`: the condition of the store's update. */
 export function statesThatTake(event: EventType, to: Status): Status[] {
   return statuses.filter((s) => {
     const outcome = transition(s, event);
@@ -84,7 +84,7 @@ export function statesThatTake(event: EventType, to: Status): Status[] {
   });
 }
 
-/** An event with its data. Progress is handled apart (store/progress.ts). */
+/** An event with its data. Progress is handled separately (store/progress.ts). */
 export type TransactionEvent =
   | { readonly type: 'accept' }
   | { readonly type: 'result' | 'reset-done'; readonly end: End }
@@ -94,21 +94,20 @@ export type TransactionEvent =
       readonly message: string;
     };
 
-/** What an event changes in a transaction that is in one of the states `from`. */
+/** Change of a transaction that is in one of the states `from`. */
 export interface Change {
   readonly from: readonly Status[];
   readonly to: Status;
-  /** Callbacks that it causes, in order; they enter the outbox in the same write. */
-  readonly owed: readonly OwedCallback[];
-  /** How it ended, if it ends. */
+  /** Callbacks of the change, in order; the same write stores them in the outbox. */
+  readonly callbacks: readonly PendingCallback[];
+  /** Set if the change ends the transaction. */
   readonly end?: Pick<End, 'success' | 'message' | 'atMs'>;
-  /** When it was accepted, if it is. */
+  /** Set if the change accepts the transaction; milliseconds since 1970. */
   readonly acceptedAtMs?: number;
-  /** True: the state does not change. */
+  /** Whether the state stays the same. */
   readonly stays: boolean;
 }
 
-/** The end that an event gives a transaction. */
 function endOf(event: TransactionEvent, now: number): End {
   switch (event.type) {
     case 'result':
@@ -125,55 +124,52 @@ function endOf(event: TransactionEvent, now: number): End {
   }
 }
 
-function owedOf(kind: CallbackKind, event: TransactionEvent, now: number): OwedCallback {
+function callbackOf(kind: CallbackKind, event: TransactionEvent, now: number): PendingCallback {
   if (kind === 'accepted') return { kind, atMs: now, success: true, message: acceptedMessage };
   if (kind === 'answer' && event.type === 'answer') return { kind, ...event.answer };
   return { kind, ...endOf(event, now) };
 }
 
-/**
- * All changes of an event: one entry for each matching row of the table. The store writes exactly these.
- */
+/** Returns all changes of an event, one entry for each distinct outcome of `transition`. */
 export function changesOf(event: TransactionEvent, now: number): readonly Change[] {
-  const ways = new Map<string, { from: Status[]; outcome: Outcome; stays: boolean }>();
-  // Latest state first: a transaction only goes forward, and most events come in its late states.
+  const byOutcome = new Map<string, { from: Status[]; outcome: Outcome; stays: boolean }>();
+  // Latest state first: states only advance, and most events occur in the later states.
   for (const from of statuses.toReversed()) {
     const outcome = transition(from, event.type);
     if (!outcome) continue;
     const stays = outcome.status === from;
-    const way = `${outcome.status} ${stays} ${outcome.callbacks.join()}`;
-    const known = ways.get(way);
+    const key = `${outcome.status} ${stays} ${outcome.callbacks.join()}`;
+    const known = byOutcome.get(key);
     if (known) known.from.push(from);
-    else ways.set(way, { from: [from], outcome, stays });
+    else byOutcome.set(key, { from: [from], outcome, stays });
   }
-  return [...ways.values()].map(({ from, outcome: { status: to, callbacks }, stays }) => {
+  return [...byOutcome.values()].map(({ from, outcome: { status: to, callbacks }, stays }) => {
     const ends = !stays && (to === 'processed' || to === 'canceled');
     const { success, message, atMs } = ends ? endOf(event, now) : { success: true, message: '', atMs: 0 };
     return {
       from,
       to,
       stays,
-      owed: callbacks.map((kind) => owedOf(kind, event, now)),
+      callbacks: callbacks.map((kind) => callbackOf(kind, event, now)),
       ...(ends && { end: { success, message, atMs } }),
       ...(to === 'accepted' && !stays && { acceptedAtMs: now }),
     };
   });
 }
 
-/** The first state of a transaction: created; or ended at once, as a failure with `failMessage`. */
+/** Returns the first state of a transaction: created, or failed with `failMessage`. */
 export function beginning(failMessage: string | undefined, now: number): Omit<Change, 'from' | 'stays'> {
-  if (failMessage === undefined) return { to: 'created', owed: [] };
+  if (failMessage === undefined) return { to: 'created', callbacks: [] };
   const end = { success: false, message: failMessage, atMs: now };
-  return { to: 'processed', owed: [{ kind: 'processed', ...end }], end };
+  return { to: 'processed', callbacks: [{ kind: 'processed', ...end }], end };
 }
 
-/** True: it has ended. */
 export const isEnd = (status: Status): boolean => status === 'processed' || status === 'canceled';
 
 /** Message of the 'accepted' callback. */
 export const acceptedMessage = 'The device has started the operation.';
 
-/** Unprocessed, in the specification's words. */
+/** The specification calls these states "unprocessed". */
 export const openStatuses: readonly Status[] = ['created', 'published', 'accepted'];
 
 /** Messages of cancellations (specification, error catalogues; rule A10). */

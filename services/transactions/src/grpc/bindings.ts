@@ -14,10 +14,7 @@ import { headsetOnlineHandler } from './headset-online.ts';
 import { listTransactionsHandler } from './list-transactions.ts';
 import { readOffersHandler } from './read-offers.ts';
 
-/**
- * The services of this process: transactions for all callers, and the judgement of sessions for
- * device-link.
- */
+/** Binds `TransactionsService` for all callers, and `DeliveryJudgeService` for device-link. */
 export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
   return [
     bind(TransactionsService, {

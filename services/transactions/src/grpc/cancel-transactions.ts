@@ -3,7 +3,7 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { cancelTransactions, planCancel } from '../cancel/request.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Cancels those of a device's transactions that may be canceled (rule A10). */
+/** Cancels the device's transactions that may be canceled (rule A10). */
 export function cancelTransactionsHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof TransactionsService>['cancelTransactions'] {

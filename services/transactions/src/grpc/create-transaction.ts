@@ -1,15 +1,15 @@
 import { FloorReason, type TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { createTransaction } from '../create/create.ts';
-import type { Floor } from '../ports/heads.ts';
+import type { MinimumEpoch } from '../ports/device-counters.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-const floors: Partial<Record<FloorReason, Floor['reason']>> = {
+const reasons: Partial<Record<FloorReason, MinimumEpoch['reason']>> = {
   [FloorReason.DEACTIVATION]: 'deactivation',
   [FloorReason.RESET]: 'reset',
 };
 
-/** Creates a transaction; idempotent if the request names the id. */
+/** Creates a transaction; idempotent if the request contains the id. */
 export function createTransactionHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof TransactionsService>['createTransaction'] {
@@ -23,11 +23,11 @@ export function createTransactionHandler(
         subject: request.subject,
         activationEpoch: Number(request.activationEpoch),
         operation: request.operation,
-        raisesFloor: floors[request.raisesFloor],
+        raisesMinimumEpoch: reasons[request.raisesFloor],
         minimum: { client: request.minimumClientVersion, firmware: request.minimumFirmwareVersion },
         failMessage: request.failMessage,
-        deviceMost: request.deviceUnprocessedLimit || undefined,
-        applicationMost: request.applicationUnprocessedLimit || undefined,
+        deviceLimit: request.deviceUnprocessedLimit || undefined,
+        applicationLimit: request.applicationUnprocessedLimit || undefined,
       }),
     ),
   });

@@ -3,7 +3,7 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { deviceFull } from '../domain/full.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** An id for a transaction that is created later, with the change that it belongs to (rule B8). */
+/** Draws the id of a transaction that is created later, after the caller has stored its own change (rule B8). */
 export function drawTransactionIdHandler({
   store,
   limits,

@@ -4,7 +4,7 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { toMessage } from '../messages.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** A transaction of the application; that of another application is 'not found'. */
+/** Returns a transaction of the application; another application's transaction is 'not found'. */
 export function getTransactionHandler({
   store,
 }: HandlerDependencies): Handlers<typeof TransactionsService>['getTransaction'] {

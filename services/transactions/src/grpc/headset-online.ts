@@ -1,16 +1,16 @@
 import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
-import { toOffer } from '../delivery/delivery.ts';
-import { takeOnline } from '../delivery/online.ts';
+import { toOffer } from '../dispatch/dispatcher.ts';
+import { reconcileSession } from '../dispatch/online.ts';
 import { heldOf } from '../domain/held.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Judges a session that has begun, or judges it again: returns what to offer, start, revoke and drop. */
+/** Reconciles a session when it starts, or again later: returns the transactions to offer, start, revoke and drop. */
 export function headsetOnlineHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DeliveryJudgeService>['headsetOnline'] {
   return async (request) => {
-    const { offers, starts, revocations, drops, through } = await takeOnline(deps, {
+    const { offers, starts, revocations, drops, through } = await reconcileSession(deps, {
       deviceId: request.deviceId,
       epoch: Number(request.sessionEpoch),
       held: heldOf(request.held),

@@ -3,7 +3,7 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { sortOf, statusesOf, toMessage } from '../messages.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** A page of an application's transactions. */
+/** Returns a page of an application's transactions. */
 export function listTransactionsHandler({
   store,
   completeFromMs,
@@ -17,10 +17,10 @@ export function listTransactionsHandler({
       sortBy: sortOf(request.sortBy),
       descending: request.descending,
       skip: (request.page - 1) * request.perPage,
-      // One more than the page shows whether there is a next page.
+      // One more than the page, to find out whether there is a next page.
       limit: request.perPage + 1,
     });
-    // After the list: what was deleted before it was read is told.
+    // Read after the list, so that it covers deletions before the list was read.
     const from = await completeFromMs();
     return {
       transactions: found.slice(0, request.perPage).map(toMessage),

@@ -1,20 +1,20 @@
-/** A device's transactions, a page at a time, whatever their application. */
+/** One page of the transactions of a device (of all applications) or of an application. */
 export interface ForgetPage {
-  /** Ended, and nothing is owed. */
+  /** Ids of ended transactions whose callbacks are all in the log. */
   readonly settled: readonly number[];
   readonly open: readonly number[];
-  /** Ended, with callbacks that are not known to be in the log. */
-  readonly owing: number;
-  /** Where the next page begins; empty: there is none. */
+  /** Number of ended transactions with pending callbacks. */
+  readonly pending: number;
+  /** Start of the next page; empty: this page is the last. */
   readonly next: string;
 }
 
-/** What an operator has forgotten (ADR 0047). */
+/** Finds and deletes transactions when an operator forgets a device or an application (ADR 0047). */
 export interface ForgetStore {
   page(deviceId: string, after: string): Promise<ForgetPage>;
-  /** Deletes those of them that are the device's, have ended and owe nothing; answers how many. */
+  /** Deletes those of `ids` that belong to the device, have ended and have no pending callback; returns their number. */
   remove(deviceId: string, ids: readonly number[]): Promise<number>;
-  /** An application's, of all its devices, behind the id `after`; `next` 0: there are no more. */
+  /** Returns the application's transactions after the id `after`, of all devices; `next` is 0 on the last page. */
   pageOfApplication(
     applicationId: string,
     after: number,

@@ -1,25 +1,23 @@
 import type { StoredTransaction } from './stored-transaction.ts';
 
-/** That a document's callbacks are in the log. */
+/** A transaction whose callbacks are in the log. */
 export interface Published {
   readonly id: number;
-  /** The outbox is cleared only if it is still this one. */
+  /** The outbox is cleared only if its sequence number is still this one. */
   readonly outboxSeq: number;
-  /** A progress report still waits for its interval. */
+  /** Whether a progress report still waits for its interval. */
   readonly deferred: boolean;
-  /** In place of the operation, of a transaction that has ended. */
+  /** Replaces the operation of an ended transaction. */
   readonly operation?: Uint8Array | undefined;
 }
 
-/** The outbox: callbacks that are owed to the log, and when the sweeper looks at them (rule B9). */
+/** Pending callbacks of transactions, and the time at which the sweeper processes them (rule B9). */
 export interface OutboxStore {
   clearOutbox(published: readonly Published[]): Promise<void>;
-  /** Sets when the sweeper has to look at it again. */
+  /** Sets the time at which the sweeper processes the transaction again. */
   setDue(id: number, outboxSeq: number, at: number): Promise<void>;
   /** Claims due transactions until `until`, so that other sweepers skip them. */
   claimDue(now: number, until: number, limit: number): Promise<StoredTransaction[]>;
-  /** Makes transactions due now that are due after `latest`; a wrong clock wrote such a time. */
-  recall(latest: number, now: number): Promise<void>;
+  /** Sets due times after `latest` to now: such a time was written by a clock that was ahead. */
+  correctDueTimes(latest: number, now: number): Promise<void>;
 }
-
-/** Everything the service needs from its database. */

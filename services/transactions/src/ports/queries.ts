@@ -2,13 +2,13 @@ import type { OpenTransaction } from '../domain/online.ts';
 import type { Status } from '../domain/state.ts';
 import type { StoredTransaction } from './stored-transaction.ts';
 
-/** The fields of a transaction in a list; without its operation, which may have 1 MiB (rule A22). */
+/** Fields of a transaction in a list, without its operation of up to 1 MiB (rule A22). */
 export type ListedTransaction = Pick<
   StoredTransaction,
   'id' | 'deviceId' | 'applicationId' | 'operationId' | 'status' | 'createdAtMs' | 'updatedAtMs'
 >;
 
-/** An unprocessed transaction without its operation, because a device may have many of 1 MiB each. */
+/** An unprocessed transaction without its operation: a device may have many of up to 1 MiB each. */
 export type OpenOfDevice = OpenTransaction & Pick<StoredTransaction, 'applicationId'>;
 
 /** A transaction that its headset may have started. */
@@ -26,11 +26,11 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-/** Which transactions operators look for. */
+/** An operator's search for transactions. */
 export interface FindQuery {
   readonly applicationId: string | undefined;
   readonly statuses: readonly Status[];
-  /** Only such as were created before; milliseconds since 1970. */
+  /** Only transactions created before this time; milliseconds since 1970. */
   readonly createdBeforeMs: number | undefined;
   readonly limit: number;
 }
@@ -42,24 +42,21 @@ export interface Queries {
   getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
   list(query: ListQuery): Promise<ListedTransaction[]>;
   listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
-  /** In the order of ids, which rise with creation; without an application only unprocessed states. */
+  /** Returns transactions in order of id, which is the order of creation; without an application only unprocessed ones. */
   find(query: FindQuery): Promise<ListedTransaction[]>;
   openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
-  /**
-   * Those of a device's transactions behind which another one of their operation and subject was made that
-   * was accepted or is open.
-   */
+  /** Returns the ids of `of` with a later transaction of the same operation and subject that was accepted or is open. */
   supersededOf(of: readonly OpenOfDevice[], deviceId: string): Promise<ReadonlySet<number>>;
-  /** The device's accepted transactions; reads of one turn are batched. */
+  /** Returns the device's accepted transactions; concurrent reads are batched. */
   acceptedOfDevice(deviceId: string): Promise<readonly AcceptedTransaction[]>;
   countOpen(status: Status): Promise<number>;
-  /** Number of open transactions of a device, but not more than `most`. */
+  /** Counts the open transactions of a device, up to `most`. */
   countOpenOfDevice(deviceId: string, most: number): Promise<number>;
-  /** Number of open transactions of an application, but not more than `most`. */
+  /** Counts the open transactions of an application, up to `most`. */
   countOpenOfApplication(applicationId: string, most: number): Promise<number>;
-  /** Number of started transactions that headsets were asked to give up and have not answered for. */
-  countWishes(): Promise<number>;
-  /** Number of transactions that the sweeper has to look at, now or later. */
+  /** Counts the transactions with a requested cancellation that the headset has not answered. */
+  countCancelRequests(): Promise<number>;
+  /** Counts the transactions that the sweeper has to process, now or later. */
   countDue(): Promise<number>;
   oldestOpenAtMs(status: Status): Promise<number | undefined>;
 }

@@ -1,5 +1,5 @@
 import type { Versions } from '../domain/client-version.ts';
-import type { OwedCallback } from '../domain/owed.ts';
+import type { PendingCallback } from '../domain/pending-callbacks.ts';
 import type { Status } from '../domain/state.ts';
 
 /** A stored transaction. */
@@ -14,28 +14,30 @@ export interface StoredTransaction {
   readonly operation: Uint8Array;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** Re-deliveries that counted (rule B6). */
+  /** Counted retries (rule B6). */
   readonly attempts: number;
+  /** Epoch of the newest session that it was dispatched to or reconciled for; 0: none. */
   readonly sentEpoch: number;
-  /** When a re-delivery last counted; 0 if none did. */
+  /** Time of the last counted retry, milliseconds since 1970; 0: none. */
   readonly countedAtMs: number;
-  /** How far it had come at the last judgement. */
+  /** Advance at the last reconciliation (`advanceOf` in domain/online.ts). */
   readonly countedAdvance: number;
-  /** The highest progress that was ever reported, 0.0 to 1.0. */
+  /** Highest reported progress, 0.0 to 1.0. */
   readonly bestProgress: number;
-  /** Message of the cancellation that waits for the headset's consent (rule A11); empty: none. */
-  readonly wish: string;
-  /** The session whose hello showed it as lost (ADR 0057); 0: none did, or the headset has it again. */
+  /** Message of the cancellation that the headset has to confirm (rule A11); empty: none is requested. */
+  readonly cancelRequested: string;
+  /** Epoch of the session whose hello showed it as lost (ADR 0057); 0: not lost, or held by the headset again. */
   readonly lostEpoch: number;
-  readonly wishedAtMs: number;
-  /** When the last progress callback was owed; set only while a newer report waits for its interval. */
+  /** Time of the cancel request, milliseconds since 1970; 0: none. */
+  readonly cancelRequestedAtMs: number;
+  /** Time of the last progress callback; set only while a newer report waits for its interval. */
   readonly progressDeferredSinceMs: number | undefined;
-  /** Callbacks not known to be in the log, in order; of progress only the newest. */
-  readonly outbox: readonly OwedCallback[];
+  /** Pending callbacks in order; of progress only the newest. */
+  readonly outbox: readonly PendingCallback[];
   readonly outboxSeq: number;
-  /** The last known progress, 0.0 to 1.0. */
+  /** Last reported progress, 0.0 to 1.0. */
   readonly progress: number;
-  /** Reports of progress so far. */
+  /** Number of progress callbacks so far. */
   readonly progressReports: number;
   readonly minimum: Versions;
   readonly endMessage: string;

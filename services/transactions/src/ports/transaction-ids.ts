@@ -1,8 +1,8 @@
-/** Draws the ids of transactions; those of a device rise (rule C3). */
+/** Draws transaction ids; the ids of one device rise (rule C3). */
 export interface TransactionIds {
-  /** An id above everything created for the device so far. */
+  /** Draws an id above all ids of the device so far. */
   drawIdFor(deviceId: string): Promise<number>;
   drawId(): Promise<number>;
-  /** Makes the next ids higher than those of other processes, if `id` is too low for its device. */
+  /** Discards the id block of `id`, which is too low for its device; the next block is above the ids of other processes. */
   dropIdBlockOf(id: number): void;
 }

@@ -1,6 +1,6 @@
 import type { Versions } from '../domain/client-version.ts';
 import type { Mark } from '../domain/online.ts';
-import type { AppAnswer, End } from '../domain/owed.ts';
+import type { AppAnswer, End } from '../domain/pending-callbacks.ts';
 import type { StoredTransaction } from './stored-transaction.ts';
 
 /** A transaction to be stored. */
@@ -14,23 +14,23 @@ export interface NewTransaction {
   /** Bytes of the protobuf Operation. */
   readonly operation: Uint8Array;
   readonly traceparent: string;
-  /** A headset with an older client or firmware may not start it; empty: no minimum. */
+  /** A headset with an older client or firmware must not start it; empty: no minimum. */
   readonly minimum: Versions;
-  /** Set: the transaction ends at once, as a failure with this message. */
+  /** Set: the transaction fails at once with this message. */
   readonly failMessage?: string;
 }
 
-/** A canceled transaction; without its operation, which its callback does not need. */
+/** A canceled transaction without its operation, which its callback does not need. */
 export type CanceledTransaction = Omit<StoredTransaction, 'operation'>;
 
 /** A headset's report of an update's progress. */
 export interface ReportedProgress {
-  /** Rises: of two reports the one with the lower id is older. */
+  /** Rises with each report of the headset. */
   readonly reportId: number;
   /** 0.0 to 1.0. */
   readonly value: number;
   readonly message: string;
-  /** When, milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -41,8 +41,8 @@ export interface Reporter {
   readonly epoch: number;
 }
 
-/** The session that asks for a start permit. */
-export interface AskingSession {
+/** The session that requests a start grant. */
+export interface RequestingSession {
   readonly deviceId: string;
   readonly epoch: number;
   /** The minimum versions that this session's headset is known to meet; absent: not checked. */
@@ -50,59 +50,57 @@ export interface AskingSession {
 }
 
 /**
- * The state in which a judgement read a transaction that it cancels: if it has changed since, it is judged
- * again (rule B1).
+ * State in which a reconciliation read a transaction that it cancels. If the state has changed, the transaction is not
+ * canceled and the reconciliation is repeated (rule B1).
  */
-export interface Seen {
+export interface ReadState {
   readonly accepted: boolean;
-  /** Transactions that were sent to a newer session than this one are not canceled. */
+  /** A transaction that a newer session than this one has is not canceled. */
   readonly epoch: number;
-  /** Set: only while it is lost, by the hello of this session. */
+  /** Set: canceled only while the hello of this session shows it as lost. */
   readonly lostEpoch?: number;
 }
 
 /**
- * Changes of a transaction. Each is one conditional update of one document. It returns the document after
- * the change, or null if the condition did not hold.
+ * Changes of transactions. Each change is a conditional update of one document. Methods for one transaction return it
+ * after the change, or null if the condition did not hold.
  */
 export interface Transitions {
-  /** Undefined when the id exists already. */
+  /** Stores a new transaction. Undefined: the id already exists. */
   insert(transaction: NewTransaction, now: number): Promise<StoredTransaction | undefined>;
-  /** created → published, with the epoch of the session it was sent to; written late, many at a time. */
+  /** created → published, with the epoch of the session that has it. Written in batches, after the dispatch. */
   markPublished(marks: readonly { id: number; sentEpoch: number }[], now: number): Promise<void>;
-  /** Writes the decisions of a session's judgement, with the session epoch; created → published. */
-  markJudged(marks: readonly Mark[], sessionEpoch: number, now: number): Promise<void>;
+  /** Writes the decisions of a reconciliation, with the session epoch; created → published. */
+  markReconciled(marks: readonly Mark[], sessionEpoch: number, now: number): Promise<void>;
   /**
-   * Gives the start permit to a session. A transaction gets none if it is below the floor, or was sent to a
-   * newer session or judged for one (rule B1). If it needs minimum versions, only a session that is known
-   * to meet them gets the permit.
+   * Gives the start grant to a session: published → accepted. Not for a transaction below the minimum activation epoch,
+   * or that a newer session has (rule B1). If the transaction has minimum versions, `session.meets` must equal them.
    */
   accept(
     id: number,
-    session: AskingSession,
-    floorEpoch: number,
+    session: RequestingSession,
+    minActivationEpoch: number,
     now: number,
   ): Promise<StoredTransaction | null>;
   /**
-   * Ends a transaction that the headset asked to start but is too old for; an accepted one only while it is
-   * lost, by the hello of session `lostEpoch`.
+   * Ends a transaction whose start was requested by a headset that is too old. An accepted transaction is ended only while
+   * the hello of session `lostEpoch` shows it as lost.
    */
   refuse(
     id: number,
-    session: AskingSession,
-    floorEpoch: number,
+    session: RequestingSession,
+    minActivationEpoch: number,
     { message, lostEpoch }: { readonly message: string; readonly lostEpoch: number },
     now: number,
   ): Promise<StoredTransaction | null>;
   /**
-   * Ends a transaction by its result. A report changes a transaction only if the application that made it
-   * had the device without a break until the reported event (rule A7); the same holds for `progress`,
-   * `revoked` and `answer`.
+   * Ends a transaction by its result. A report changes a transaction only if its application had the device without
+   * interruption until the reported event (rule A7). The same condition holds for `progress`, `revoked` and `answer`.
    */
   finish(id: number, reporter: Reporter, end: End, now: number): Promise<StoredTransaction | null>;
   /**
-   * Stores progress of an accepted update if it is newer than the last. A report that comes too soon after
-   * the last callback is deferred (rule A9).
+   * Stores the progress of an accepted update if it is newer than the last progress. A report too soon after the last
+   * callback is deferred (rule A9).
    */
   progress(
     id: number,
@@ -110,33 +108,33 @@ export interface Transitions {
     progress: ReportedProgress,
     now: number,
   ): Promise<StoredTransaction | null>;
-  /** Owes the callback of a deferred report whose interval is over. Null if none waits any more. */
-  oweProgress(id: number, now: number): Promise<StoredTransaction | null>;
-  /** The headset has given up a transaction, as asked by a revoke or without being asked. */
+  /** Makes the callback of a deferred report pending, when its interval is over. Null: no report is deferred. */
+  publishDeferredProgress(id: number, now: number): Promise<StoredTransaction | null>;
+  /** Ends a transaction that the headset has given up: canceled after a `revoke`, otherwise failed. */
   revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
   /**
-   * Writes that the hello of session `epoch` showed accepted transactions as lost (ADR 0057), unless they
-   * were sent to that session or a later one.
+   * Marks accepted transactions as lost by the hello of session `epoch` (ADR 0057), unless this session or a newer one has
+   * them.
    */
   markLost(ids: readonly number[], epoch: number): Promise<void>;
   /**
-   * Writes that a session has an accepted one, which is lost no more. False: it was sent to a newer session, has
-   * ended, or `lostEpoch` is no longer what was read.
+   * Removes the lost mark of an accepted transaction that the session has. False: a newer session has it, it has ended,
+   * or `lostEpoch` has changed.
    */
-  found(id: number, session: AskingSession, lostEpoch: number): Promise<boolean>;
-  /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
+  found(id: number, session: RequestingSession, lostEpoch: number): Promise<boolean>;
+  /** Ends an accepted reset as done, unless session `epoch` or a newer one has it. */
   finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
-  /** Stores the app's own answer; only for a command. */
+  /** Stores the answer of the called app; only for operations with such an answer. */
   answer(id: number, reporter: Reporter, answer: AppAnswer, now: number): Promise<StoredTransaction | null>;
-  /** Cancels those that are still open and unchanged since they were read; returns the canceled ones. */
+  /** Cancels open transactions that are still in the state `readState`; returns the canceled ones. */
   cancelByPlatform(
     ids: readonly number[],
     message: string,
     stamp: string,
     now: number,
-    seen?: Seen,
+    readState?: ReadState,
   ): Promise<CanceledTransaction[]>;
-  /** Cancels those of `ids` that the request may cancel; returns all that carry its stamp. */
+  /** Cancels those of `ids` that the request may cancel; returns all transactions with its stamp. */
   cancelByRequest(
     request: {
       applicationId: string;

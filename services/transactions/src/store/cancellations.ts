@@ -8,13 +8,10 @@ import type { TransactionDocument } from './documents.ts';
 
 type Cancellations = Pick<Transitions, 'cancelByPlatform' | 'cancelByRequest'>;
 
-/**
- * Documents that one write cancels; few, because each may have 1 MiB and the embedded store blocks
- * meanwhile.
- */
+/** Documents per write; few, because a document may have 1 MiB and the embedded store blocks during the write. */
 const canceledAtOnce = 16;
 
-/** Cancels several transactions with the same message. The stamp finds the canceled ones, also after a repeat. */
+/** Cancels several transactions with the same message. Canceled documents contain the stamp, so a repeat returns them again. */
 export function createCancellations(
   transactions: StoreCollection<TransactionDocument>,
   { changes }: { changes: ReturnType<typeof createChanges> },
@@ -23,7 +20,7 @@ export function createCancellations(
     (await transactions.find({ cancelStamp: stamp }, { projection: canceledFields }).toArray()).map(
       toCanceled,
     );
-  /** Cancels the documents of `filter` in the states that the event can leave, as far as `may` allows. */
+  /** Applies the event to the documents of `filter`, in the states for which `may` returns true. */
   const cancel = async (
     ids: readonly number[],
     filter: Filter<TransactionDocument>,
@@ -40,13 +37,13 @@ export function createCancellations(
     return await withStamp(stamp);
   };
   return {
-    async cancelByPlatform(wanted, message, stamp, now, seen) {
+    async cancelByPlatform(wanted, message, stamp, now, readState) {
       if (wanted.length === 0) return [];
       const filter: Filter<TransactionDocument> = {
-        ...(seen && { sentEpoch: { $lte: seen.epoch } }),
-        ...(seen?.lostEpoch && { lostEpoch: seen.lostEpoch }),
+        ...(readState && { sentEpoch: { $lte: readState.epoch } }),
+        ...(readState?.lostEpoch && { lostEpoch: readState.lostEpoch }),
       };
-      const may = (from: Status) => !seen || (from === 'accepted') === seen.accepted;
+      const may = (from: Status) => !readState || (from === 'accepted') === readState.accepted;
       return cancel(wanted, filter, { type: 'cancel-by-platform', message }, { stamp, now, may });
     },
     async cancelByRequest({ ids, deviceId, applicationId, stamp, reachable }, now) {

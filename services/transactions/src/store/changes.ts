@@ -2,7 +2,7 @@ import type { ConditionalChange } from '@headset-cloud/store/coalesced.ts';
 import type { Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { Binary } from 'mongodb';
-import type { CallbackKind, OwedCallback } from '../domain/owed.ts';
+import type { CallbackKind, PendingCallback } from '../domain/pending-callbacks.ts';
 import { type Change, changesOf, type TransactionEvent } from '../domain/state.ts';
 import type { StoredTransaction } from '../ports/stored-transaction.ts';
 import type { CanceledTransaction } from '../ports/transitions.ts';
@@ -11,9 +11,9 @@ import type { TransactionDocument } from './documents.ts';
 /** Updates of one transaction's document, in MongoDB's form. */
 export function createChanges(leftoverAfterMs: number) {
   const leftover = (now: number) => new Date(now + leftoverAfterMs);
-  /** A change of the state table, with what else is written with it. */
+  /** Converts a change of the state machine, with additional fields in `set`. */
   const write = (
-    { to, owed, end, acceptedAtMs, stays }: Change,
+    { to, callbacks, end, acceptedAtMs, stays }: Change,
     now: number,
     set: Partial<TransactionDocument> = {},
   ): Update<TransactionDocument> => {
@@ -24,19 +24,18 @@ export function createChanges(leftoverAfterMs: number) {
     };
     return {
       $set: { ...state, ...set },
-      // An earlier due time stays: the sweeper may look too early but never too late, and the index does
-      // not change.
+      // An earlier due time stays: the sweeper may be early but never late, and the index entry does not change.
       $min: { dueAt: leftover(now) },
-      $push: { outbox: { $each: takenIn(owed, now) } },
+      $push: { outbox: { $each: withTime(callbacks, now) } },
       $inc: { outboxSeq: 1 },
       ...(end && {
-        // Removes fields that are no longer read, which keeps this write and later ones small.
+        // No longer read. Keeps this write and later ones small.
         $unset: { open: true, wish: true, ...(to === 'canceled' && { operation: true }) },
       }),
     };
   };
   return {
-    /** When the sweeper treats a document that is stored or changed now as left over. */
+    /** Time from which the sweeper processes a document that is written at `now`. */
     leftover,
     write,
   };
@@ -47,10 +46,10 @@ export type Changer = (
   change: ConditionalChange<TransactionDocument>,
 ) => Promise<TransactionDocument | null | undefined>;
 
-/** A transaction of this id, on a condition. */
+/** Filter of a change: the transaction's id and further conditions. */
 export type Condition = ConditionalChange<TransactionDocument>['filter'];
 
-/** Applies an event's change in the first state that accepts the event. The same write stores the callbacks. */
+/** Applies the first change of an event whose condition holds. The same write stores the callbacks. */
 export type Apply = (
   make: Changer,
   filter: Condition,
@@ -72,23 +71,23 @@ export function createApply(changes: ReturnType<typeof createChanges>): Apply {
   };
 }
 
-/** Makes each change by itself. */
+/** Makes each change with its own write. */
 export function directly(collection: StoreCollection<TransactionDocument>): Changer {
   return ({ filter, update }) => collection.findOneAndUpdate(filter, update, { returnDocument: 'after' });
 }
 
-/** Callbacks in the form in which the outbox stores them. */
-export function takenIn(owed: readonly OwedCallback[], now: number): OwedCallback[] {
-  return owed.map((one) => ({ ...one, takenInAtMs: now }));
+/** Adds the time of the write, as the outbox stores it. */
+export function withTime(callbacks: readonly PendingCallback[], now: number): PendingCallback[] {
+  return callbacks.map((callback) => ({ ...callback, takenInAtMs: now }));
 }
 
-/** The callbacks that a document owes, in order: progress comes after the start and before the end. */
-function owedBy(d: TransactionDocument): readonly OwedCallback[] {
+/** Returns a document's pending callbacks in order: progress comes after the start and before the end. */
+function pendingCallbacksOf(d: TransactionDocument): readonly PendingCallback[] {
   const { outbox = [], progress } = d;
-  const dated = outbox.map((owed) => notBefore(earliest(d, owed.kind), owed));
+  const dated = outbox.map((callback) => notBefore(earliest(d, callback.kind), callback));
   if (!progress?.owed) return dated;
   const { latestAtMs, message, reportId, value, count } = progress;
-  const step: OwedCallback = {
+  const step: PendingCallback = {
     kind: 'progress',
     atMs: Math.max(latestAtMs, d.acceptedAtMs ?? 0),
     takenInAtMs: progress.owedAtMs,
@@ -96,32 +95,32 @@ function owedBy(d: TransactionDocument): readonly OwedCallback[] {
     message,
     step: { reportId, number: count, value },
   };
-  const started = dated.filter((o) => o.kind === 'accepted');
+  const started = dated.filter((c) => c.kind === 'accepted');
   return [...started, step, ...dated.slice(started.length)];
 }
 
-/** Times within one transaction never go back, whatever the headset's clock says (rule A20). */
+/** Lowest time of a callback: times within a transaction never go back, even if the headset's clock does (rule A20). */
 function earliest({ acceptedAtMs = 0, progress, end }: TransactionDocument, kind: CallbackKind): number {
   if (kind === 'accepted') return 0;
   const ended = kind === 'answer' ? (end?.atMs ?? 0) : 0;
   return Math.max(acceptedAtMs, progress?.latestAtMs ?? 0, ended);
 }
 
-function notBefore(atMs: number, owed: OwedCallback): OwedCallback {
-  return owed.atMs < atMs ? { ...owed, atMs } : owed;
+function notBefore(atMs: number, callback: PendingCallback): PendingCallback {
+  return callback.atMs < atMs ? { ...callback, atMs } : callback;
 }
 
-/** A document as the domain sees it. */
+/** Converts a document for the domain. */
 export function toStored(d: TransactionDocument): StoredTransaction {
-  // A canceled transaction has no operation, and nobody reads it; every other one has it.
+  // Only a canceled transaction has no operation. Its operation is never read.
   const operation = d.status === 'canceled' ? new Uint8Array() : (d.operation as Binary).buffer;
   return { ...toCanceled(d), operation };
 }
 
-/** What `toCanceled` leaves out. */
+/** Projection without the field that `toCanceled` does not read. */
 export const canceledFields = { operation: 0 } as const;
 
-/** The same without its operation. */
+/** Converts a document without its operation. */
 export function toCanceled(d: TransactionDocument): CanceledTransaction {
   return {
     id: d._id,
@@ -138,12 +137,12 @@ export function toCanceled(d: TransactionDocument): CanceledTransaction {
     countedAtMs: d.counted?.at?.getTime() ?? 0,
     countedAdvance: d.counted?.advance ?? 0,
     bestProgress: d.progress?.best ?? 0,
-    wish: d.wish?.message ?? '',
+    cancelRequested: d.wish?.message ?? '',
     lostEpoch: d.lostEpoch ?? 0,
-    wishedAtMs: d.wish?.at.getTime() ?? 0,
-    // The end carries the last value, so after it no report waits.
+    cancelRequestedAtMs: d.wish?.at.getTime() ?? 0,
+    // After the end no report waits, because the end contains the last value.
     progressDeferredSinceMs: d.open && d.progress?.deferred ? (d.progress.owedAtMs ?? 0) : undefined,
-    outbox: owedBy(d),
+    outbox: pendingCallbacksOf(d),
     outboxSeq: d.outboxSeq,
     progress: d.progress?.deferred?.value ?? d.progress?.value ?? 0,
     progressReports: d.progress?.count ?? 0,

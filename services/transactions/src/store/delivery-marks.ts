@@ -3,11 +3,11 @@ import { statesThatTake } from '../domain/state.ts';
 import type { Transitions } from '../ports/transitions.ts';
 import type { TransactionDocument } from './documents.ts';
 
-type DeliveryMarks = Pick<Transitions, 'markPublished' | 'markJudged' | 'markLost' | 'found'>;
+type DeliveryMarks = Pick<Transitions, 'markPublished' | 'markReconciled' | 'markLost' | 'found'>;
 
 /**
- * Writes which session a transaction was sent to, and what a session's hello showed of it. Reports that show a
- * transaction as lost go to `reported`, whose writes may settle late.
+ * Writes which session has a transaction, and whether it is lost. `reported` is the same collection with the settling
+ * 'in-order', for writes that result from the log.
  */
 export function createDeliveryMarks(
   transactions: StoreCollection<TransactionDocument>,
@@ -15,18 +15,18 @@ export function createDeliveryMarks(
 ): DeliveryMarks {
   return {
     async markPublished(marks, now) {
-      // Transactions of offline headsets all have the session epoch 0, so one update serves many.
+      // All transactions of offline headsets have the session epoch 0, so one update can mark many.
       const byEpoch = Map.groupBy(marks, (m) => m.sentEpoch);
       await transactions.bulkWrite(
-        [...byEpoch].map(([sentEpoch, handedOver]) => ({
+        [...byEpoch].map(([sentEpoch, dispatched]) => ({
           updateMany: {
             filter: {
-              _id: { $in: handedOver.map((m) => m.id) },
+              _id: { $in: dispatched.map((m) => m.id) },
               status: { $in: statesThatTake('published', 'published') },
             },
             update: {
               $set: { status: 'published' as const, updatedAt: new Date(now) },
-              // $max, because a newer session may have been judged since.
+              // $max, because a newer session may have been reconciled since.
               $max: { sentEpoch },
               $unset: { dueAt: true as const },
             },
@@ -35,9 +35,9 @@ export function createDeliveryMarks(
         { ordered: false },
       );
     },
-    async markJudged(marks, sessionEpoch, now) {
+    async markReconciled(marks, sessionEpoch, now) {
       if (marks.length === 0) return;
-      // Separate updates by state: a created one becomes published, an accepted one stays accepted.
+      // Separate updates by state: a created transaction becomes published, an accepted one stays accepted.
       await transactions.bulkWrite(
         marks.flatMap((m) => {
           const update = {
@@ -45,12 +45,14 @@ export function createDeliveryMarks(
               attempts: m.attempts,
               ...(m.countedAtMs !== undefined && { 'counted.at': new Date(m.countedAtMs) }),
               ...(m.countedAdvance !== undefined && { 'counted.advance': m.countedAdvance }),
-              ...(m.wish !== undefined && { wish: { message: m.wish, at: new Date(now) } }),
+              ...(m.cancelRequested !== undefined && {
+                wish: { message: m.cancelRequested, at: new Date(now) },
+              }),
             },
             $max: { sentEpoch: sessionEpoch },
           };
           const open = { _id: m.id, open: true as const };
-          // It is held again: one update, because a process may die between two. Not if a newer session lost it since.
+          // Held again. One update, because the process may die between two. A newer session's lost mark stays.
           const found = {
             filter: { ...open, lostEpoch: { $lte: sessionEpoch } },
             update: { ...update, $unset: { lostEpoch: true as const } },

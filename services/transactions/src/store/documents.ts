@@ -1,56 +1,56 @@
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
 import type { QueuedFirmware } from '../domain/firmware.ts';
-import type { OwedCallback } from '../domain/owed.ts';
+import type { PendingCallback } from '../domain/pending-callbacks.ts';
 import type { Status } from '../domain/state.ts';
 import type { ReportedProgress } from '../ports/transitions.ts';
 
-/** A transaction as it is stored; the only judge of what may happen to it (rule B1). */
+/** A transaction as it is stored. Only this document decides what may happen to the transaction (rule B1). */
 export interface TransactionDocument {
-  /** transactionId: a safe integer, unique, rising with creation for a device. */
+  /** transactionId: a unique safe integer; the ids of one device rise. */
   _id: number;
   deviceId: string;
   applicationId: string;
   operationId: string;
   subject: string;
   status: Status;
-  /** True while unprocessed; absent afterwards, so that the partial index stays small. */
+  /** True while unprocessed, absent afterwards, so that the partial index stays small. */
   open?: true;
   activationEpoch: number;
-  /** The protobuf Operation for the headset; absent once it was canceled, as it may have 1 MiB. */
+  /** The protobuf Operation of up to 1 MiB; absent after a cancellation. */
   operation?: Binary;
   createdAt: Date;
   updatedAt: Date;
-  /** Re-deliveries that counted (rule B6). */
+  /** Counted retries (rule B6). */
   attempts: number;
-  /** Epoch of the newest session it was sent to, or judged for; 0 if none. */
+  /** Epoch of the newest session that it was dispatched to or reconciled for; 0: none. */
   sentEpoch: number;
-  /** Epoch of the newest session whose hello showed that the headset has lost it; removed when it has it again (ADR 0057). */
+  /** Epoch of the newest session whose hello showed it as lost; removed when the headset holds it again (ADR 0057). */
   lostEpoch?: number;
-  /** When a re-delivery last counted, and how far the transaction had come by then (rule B6). */
+  /** Time of the last counted retry, and the transaction's advance at that time (rule B6). */
   counted?: { at?: Date; advance?: number };
-  /** The cancellation that waits for the headset's consent (rule A11). */
+  /** The requested cancellation, until the headset confirms it (rule A11); `cancelRequested` in the code. */
   wish?: { message: string; at: Date };
-  /** When it was accepted: no later callback is dated before it (rule A20). Milliseconds since 1970. */
+  /** Time of the acceptance; no later callback has an earlier time (rule A20). Milliseconds since 1970. */
   acceptedAtMs?: number;
-  /** A headset with an older client or firmware may not start it (rule C14). */
+  /** A headset with an older client or firmware must not start it (rule C14). */
   minimumClientVersion?: string;
   minimumFirmwareVersion?: string;
-  /** Callbacks not known to be in the log yet, oldest first; progress has its own field. */
-  outbox?: OwedCallback[];
-  /** The newest report of an update's progress; it replaces the one before, published or not. */
+  /** Pending callbacks, oldest first; progress has its own field. */
+  outbox?: PendingCallback[];
+  /** The newest progress report of an update. Replaces the previous report, even if that one is not published. */
   progress?: ProgressField;
-  /** Rises with each owed callback; the outbox is cleared only if it has not changed meanwhile. */
+  /** Sequence number of the outbox, rises with each pending callback. The outbox is cleared only if it is unchanged. */
   outboxSeq: number;
-  /** When the sweeper has to look at it, because it was not handed over yet or owes callbacks. */
+  /** Time at which the sweeper processes it, because it is not dispatched or has pending callbacks. */
   dueAt?: Date;
-  /** Set once ended. */
+  /** Set when it has ended. */
   end?: { success: boolean; message: string; at: Date; atMs?: number };
-  /** The called app has answered (rule A8): at most once. */
+  /** Time of the called app's answer (rule A8); at most one answer counts. */
   answeredAt?: Date;
-  /** The cancel request that canceled it (rule B8). */
+  /** Identifies the cancel request that canceled it (rule B8). */
   cancelStamp?: string;
-  /** Which of several callers has accepted it, or ended it by a result, until its outbox is cleared (ADR 0049). */
+  /** Identify the caller that accepted it, or ended it by a result, until the outbox is cleared (ADR 0049). */
   acceptStamp?: string;
   resultStamp?: string;
   /** W3C trace context of the call that created it. */
@@ -64,40 +64,38 @@ export interface ProgressField {
   message: string;
   /** Milliseconds since 1970. */
   atMs: number;
-  /** The latest time of all progress reports; milliseconds since 1970. */
+  /** Latest time of all progress reports; milliseconds since 1970. */
   latestAtMs: number;
-  /** The highest value so far. */
+  /** Highest value so far. */
   best: number;
   /** Number of progress callbacks so far. */
   count: number;
-  /** True while its callback is not known to be in the log. */
+  /** True while the progress callback is pending. */
   owed?: true;
-  /** When the newest progress callback was owed; milliseconds since 1970, by the cloud's clock. */
+  /** Time at which the newest progress callback became pending, by the cloud's clock; milliseconds since 1970. */
   owedAtMs: number;
-  /** The newest report, while it waits for the end of its interval (rule A9). */
+  /** The newest report while it waits for its interval (rule A9). */
   deferred?: ReportedProgress;
 }
 
-/** One document per device (rule B4; the floor is an activation epoch, ADR 0004). */
-export interface HeadDocument {
+/** Counters of a device: one document per device, in the collection `heads` (rule B4, ADR 0004). */
+export interface DeviceCountersDocument {
   /** Device id. */
   _id: string;
   /** Highest transaction id created for the device. */
   lastId: number;
-  /** The newest ids in the order in which they raised the head; absent: raised by an earlier version. */
+  /** The newest ids in the order of creation, `recentIds` in the code; absent: written by an earlier version. */
   lately?: number[];
-  /** Newest activation epoch that transactions has seen. */
+  /** Highest activation epoch so far. */
   epoch: number;
-  /** Everything of an older activation epoch is over. */
+  /** Minimum activation epoch, `minimumEpoch` in the code; transactions of older activation epochs are canceled. */
   floor?: { epoch: number; reason: 'deactivation' | 'reset' };
-  /**
-   * Activation epochs of the newest deactivations, rising; each ended the device's time at an application.
-   */
+  /** Activation epochs of the newest deactivations, rising. Each deactivation took the device from its application. */
   deactivations?: number[];
-  /** Firmware updates that may be unprocessed, and how often the list was changed. */
+  /** Firmware updates that may be unprocessed, and the version of the list. */
   firmware?: QueuedFirmware[];
   firmwareChanges?: number;
-  /** When the sweeper has to finish the cancellations that the floor asks for. */
+  /** Time at which the sweeper completes the cancellations below the minimum activation epoch. */
   floorDueAt?: Date;
 }
 
@@ -108,12 +106,12 @@ export interface CounterDocument {
 
 export const collections = {
   transactions: 'transactions',
-  heads: 'heads',
+  deviceCounters: 'heads',
   counters: 'counters',
   idempotency: 'idempotency',
 } as const;
 
-/** Every query of the service uses one of these. */
+/** Every query of the service uses one of these indexes. */
 export const transactionsIndexes: Record<string, IndexDescription[]> = {
   [collections.transactions]: [
     { key: { deviceId: 1, _id: 1 }, name: 'open_by_device', partialFilterExpression: { open: true } },
@@ -126,10 +124,10 @@ export const transactionsIndexes: Record<string, IndexDescription[]> = {
     { key: { applicationId: 1, status: 1, _id: 1 }, name: 'by_application_status' },
     { key: { applicationId: 1, operationId: 1, _id: 1 }, name: 'by_application_operation' },
   ],
-  [collections.heads]: [{ key: { floorDueAt: 1 }, name: 'floor_due', sparse: true }],
+  [collections.deviceCounters]: [{ key: { floorDueAt: 1 }, name: 'floor_due', sparse: true }],
 };
 
-/** Finds ended transactions by the time of their end, to delete them (ADR 0045). */
+/** Finds ended transactions by the time of their end, for the retention (ADR 0045). */
 export const retentionIndexes: Record<string, IndexDescription[]> = {
   [collections.transactions]: [{ key: { 'end.at': 1 }, name: 'ended', sparse: true }],
 };

@@ -1,7 +1,7 @@
 import type { ListedTransaction, OpenOfDevice } from '../ports/queries.ts';
 import type { TransactionDocument } from './documents.ts';
 
-/** The fields that `toListed` reads: without the operation, which may have 1 MiB (rule A22). */
+/** Fields that `toListed` reads, without the operation of up to 1 MiB (rule A22). */
 export const listedFields = {
   deviceId: 1,
   applicationId: 1,
@@ -17,7 +17,7 @@ export function toListed(d: TransactionDocument): ListedTransaction {
   return { id, deviceId, applicationId, operationId, status, ...dates };
 }
 
-/** The fields that `toOpen` reads: without the operation, too. */
+/** Fields that `toOpen` reads, also without the operation. */
 export const openFields = {
   applicationId: 1,
   operationId: 1,
@@ -40,6 +40,6 @@ export function toOpen(d: TransactionDocument): OpenOfDevice {
     countedAtMs: d.counted?.at?.getTime() ?? 0,
     countedAdvance: d.counted?.advance ?? 0,
     bestProgress: d.progress?.best ?? 0,
-    wish: d.wish?.message ?? '',
+    cancelRequested: d.wish?.message ?? '',
   };
 }

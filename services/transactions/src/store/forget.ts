@@ -6,14 +6,15 @@ import type { ForgetStore } from '../ports/forget-store.ts';
 import { collections, type TransactionDocument } from './documents.ts';
 import { settled } from './retention.ts';
 
-/** Applications that one call looks through. */
+/** Maximum number of applications per call. */
 const applicationsAtOnce = 200;
-const judged = { open: 1, dueAt: 1, outbox: 1, 'progress.owed': 1 } as const;
+/** Fields that decide whether a transaction may be deleted. */
+const classifiedFields = { open: 1, dueAt: 1, outbox: 1, 'progress.owed': 1 } as const;
 
 /**
- * A device's transactions, found by the index of each application and device: application by application, since
- * an index by device alone would cost every create. The device's head stays: ids and epochs never fall (rule B4).
- * An application's are found by its own index.
+ * Finds and deletes transactions of a device or an application. The transactions of a device are read application by
+ * application with the index `by_application_device`, because a further index would cost a write at every create. The
+ * device counters stay, because ids and epochs must never fall (rule B4).
  */
 export function createForgetStore(store: Store): ForgetStore {
   const transactions = store.collection<TransactionDocument>(collections.transactions);
@@ -27,13 +28,15 @@ export function createForgetStore(store: Store): ForgetStore {
     return next?.applicationId;
   }
 
-  /** The next ones, and where the page after them begins; 0: there is none. */
-  async function judge(filter: Filter<TransactionDocument>) {
-    const page = { settled: [] as number[], open: [] as number[], owing: 0 };
-    const found = await transactions.find(filter, { sort: { _id: 1 }, limit, projection: judged }).toArray();
+  /** Reads and classifies a page. `last` is its last id if the page is full, otherwise 0. */
+  async function classify(filter: Filter<TransactionDocument>) {
+    const page = { settled: [] as number[], open: [] as number[], pending: 0 };
+    const found = await transactions
+      .find(filter, { sort: { _id: 1 }, limit, projection: classifiedFields })
+      .toArray();
     for (const { _id, open, dueAt, outbox, progress } of found) {
       if (open) page.open.push(_id);
-      else if (dueAt !== undefined || outbox !== undefined || progress?.owed) page.owing += 1;
+      else if (dueAt !== undefined || outbox !== undefined || progress?.owed) page.pending += 1;
       else page.settled.push(_id);
     }
     return {
@@ -57,7 +60,7 @@ export function createForgetStore(store: Store): ForgetStore {
           if (next === undefined) return { ...nothing, next: '' };
           applicationId = next;
         }
-        const { page, isEmpty, last } = await judge({ applicationId, deviceId, _id: { $gt: id } });
+        const { page, isEmpty, last } = await classify({ applicationId, deviceId, _id: { $gt: id } });
         id = last;
         if (!isEmpty) return { ...page, next: placeText({ number: id, name: applicationId }) };
       }
@@ -65,11 +68,11 @@ export function createForgetStore(store: Store): ForgetStore {
     },
     remove: (deviceId, ids) => remove({ deviceId }, ids),
     async pageOfApplication(applicationId, after) {
-      const { page, last } = await judge({ applicationId, _id: { $gt: after } });
+      const { page, last } = await classify({ applicationId, _id: { $gt: after } });
       return { ...page, next: last };
     },
     removeOfApplication: (applicationId, ids) => remove({ applicationId }, ids),
   };
 }
 
-const nothing = { settled: [], open: [], owing: 0 };
+const nothing = { settled: [], open: [], pending: 0 };

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-it('concurrent callers whose ids are too low drop their block once, not the fresh one', async () => {
+it('concurrent callers whose ids are too low discard their block once, not the new block', async () => {
   const low = [await ids.draw(), await ids.draw(), await ids.draw()];
   const high = await others.draw();
   const again: number[] = [];

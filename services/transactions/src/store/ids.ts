@@ -4,12 +4,12 @@ import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { TransactionIds } from '../ports/transaction-ids.ts';
 import type { CounterDocument } from './documents.ts';
 
-/** Draws transaction ids from blocks, so that a call does not have to write a document (rule B4). */
+/** Draws transaction ids from reserved blocks, so that most calls need no database write (rule B4). */
 export interface IdSource {
   draw(): Promise<number>;
   /**
-   * Drops the block of `id`, because another process has drawn higher ids for a device. A newer block stays: concurrent
-   * callers with ids of one block drop it once.
+   * Discards the block of `id`, because another process has drawn higher ids for a device. A newer block stays, so
+   * concurrent callers with ids of one block discard it once.
    */
   dropBlockOf(id: number): void;
 }
@@ -21,18 +21,18 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
   let fetching: Promise<void> | undefined;
 
   const fetchBlock = async (triesLeft = 5): Promise<void> => {
-    const counter = await raise();
+    const counter = await advance();
     if (counter) {
       start = counter.next - blockSize + 1;
       next = start;
       end = counter.next + 1;
       return;
     }
-    if (triesLeft <= 1) throw new DomainError('unavailable', 'The id counter could not be raised.');
+    if (triesLeft <= 1) throw new DomainError('unavailable', 'The id counter could not be advanced.');
     await fetchBlock(triesLeft - 1);
   };
-  /** Undefined: another instance created the counter at the same time; it exists now. */
-  const raise = async (): Promise<CounterDocument | undefined> => {
+  /** Undefined: another instance created the counter at the same time, so a retry succeeds. */
+  const advance = async (): Promise<CounterDocument | undefined> => {
     try {
       const counter = await counters.findOneAndUpdate(
         { _id: 'transactionId' },
@@ -48,7 +48,7 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
   return {
     async draw() {
       while (next >= end) {
-        // Callers share the block, so it is fetched without the deadline of the first one.
+        // Callers share the block, so it is fetched without the deadline of the first caller.
         fetching ??= withoutDeadline(() => fetchBlock()).finally(() => {
           fetching = undefined;
         });
@@ -62,7 +62,7 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
   };
 }
 
-/** The ids of transactions; `lastIdOf` returns the highest id of a device so far. */
+/** Creates the port; `lastIdOf` returns the highest id of a device so far. */
 export function createTransactionIds(
   ids: IdSource,
   { lastIdOf }: { lastIdOf(deviceId: string): Promise<number> },
@@ -72,7 +72,7 @@ export function createTransactionIds(
       const lastId = await lastIdOf(deviceId);
       let id = await ids.draw();
       while (id <= lastId) {
-        // Another process has drawn higher ids for this device. A new block is above them.
+        // Another process has drawn higher ids for this device; a new block is above them.
         ids.dropBlockOf(id);
         id = await ids.draw();
       }

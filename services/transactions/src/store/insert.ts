@@ -4,10 +4,10 @@ import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
 import { beginning } from '../domain/state.ts';
 import type { Transitions } from '../ports/transitions.ts';
-import { type createChanges, takenIn, toStored } from './changes.ts';
+import { type createChanges, toStored, withTime } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
-/** Stores new transactions; inserts of one turn go to the database together. */
+/** Stores new transactions. Concurrent inserts share one write. */
 export function createInsert(
   transactions: StoreCollection<TransactionDocument>,
   { changes }: { changes: ReturnType<typeof createChanges> },
@@ -19,7 +19,7 @@ export function createInsert(
   return {
     async insert(t, now) {
       const at = new Date(now);
-      const { to: status, owed, end } = beginning(t.failMessage, now);
+      const { to: status, callbacks, end } = beginning(t.failMessage, now);
       const document: TransactionDocument = {
         _id: t.id,
         deviceId: t.deviceId,
@@ -34,9 +34,9 @@ export function createInsert(
         updatedAt: at,
         attempts: 0,
         sentEpoch: 0,
-        outboxSeq: owed.length,
+        outboxSeq: callbacks.length,
         dueAt: changes.leftover(now),
-        ...(end && { outbox: takenIn(owed, now), end: { ...end, at } }),
+        ...(end && { outbox: withTime(callbacks, now), end: { ...end, at } }),
         ...(t.traceparent && { traceparent: t.traceparent }),
         ...(t.minimum.client && { minimumClientVersion: t.minimum.client }),
         ...(t.minimum.firmware && { minimumFirmwareVersion: t.minimum.firmware }),

@@ -11,7 +11,7 @@ function world() {
     await state.counting;
     return Math.min(state.open, most);
   }, time);
-  /** Creates one; false: refused. */
+  /** Creates a transaction; false: rejected. */
   const create = async (most: number): Promise<boolean> => {
     const end = await limit.admit('key', most);
     if (!end) return false;
@@ -22,7 +22,7 @@ function world() {
   return { state, time, limit, create };
 }
 
-it('a limit of 20 never stops creates while one is open at a time', async () => {
+it('a limit of 20 never rejects creates while at most one transaction is open', async () => {
   const { state, create } = world();
   for (let i = 0; i < 60; i++) {
     expect(await create(20)).toBe(true);
@@ -30,7 +30,7 @@ it('a limit of 20 never stops creates while one is open at a time', async () => 
   }
 });
 
-it('concurrent creates fill a limit exactly, and each end makes room for one', async () => {
+it('concurrent creates fill a limit exactly, and each end admits one more create', async () => {
   const { state, create } = world();
   const results = await Promise.all(Array.from({ length: 200 }, () => create(20)));
   expect([state.open, results.filter(Boolean).length]).toEqual([20, 20]);
@@ -38,7 +38,7 @@ it('concurrent creates fill a limit exactly, and each end makes room for one', a
   expect([await create(20), await create(20)]).toEqual([true, false]);
 });
 
-it('a count happens once in a tenth of the limit', async () => {
+it('a count happens once per tenth of the limit', async () => {
   const { state, create } = world();
   for (let i = 0; i < 500; i++) await create(1000);
   expect(state.counts).toBe(4);
@@ -59,7 +59,7 @@ it('a create that failed does not count', async () => {
   expect(await create(10)).toBe(true);
 });
 
-it('a count waits until no create is under way', async () => {
+it('a count waits until no create is in progress', async () => {
   const { state, limit } = world();
   const first = await limit.admit('key', 10);
   let second: unknown = 'waiting';
@@ -73,7 +73,7 @@ it('a count waits until no create is under way', async () => {
   expect([typeof second, state.counts]).toEqual(['function', 1]);
 });
 
-it('a large limit that is reached is not counted again for a second', async () => {
+it('after a large limit was reached, there is no further count for a second', async () => {
   const { state, time, create } = world();
   state.open = 5000;
   for (let i = 0; i < 500; i++) await create(5000);
@@ -86,7 +86,7 @@ it('a large limit that is reached is not counted again for a second', async () =
   expect([await create(5000), state.counts]).toEqual([true, counts + 1]);
 });
 
-it('a failed count is an error of the creates that wait for it, and the next create counts again', async () => {
+it('a failed count fails the creates that wait for it, and the next create counts again', async () => {
   const { state, create } = world();
   await create(10);
   state.counting = Promise.reject(new Error('away'));

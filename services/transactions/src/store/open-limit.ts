@@ -5,31 +5,31 @@ import type { OpenLimit } from '../ports/open-limits.ts';
 /** Counts open operations, up to `most`. */
 export type CountOpen = (key: string, most: number) => Promise<number>;
 
-/** Creates between two counts, as a part of the limit. */
+/** Maximum creates between two counts, as a fraction of the limit. */
 const portion = 1 / 10;
-/** A count up to a limit above this is expensive: creates are refused for `fullMs` after it. */
+/** Above this limit a count is expensive. If it finds the limit reached, creates are rejected for `fullMs`. */
 const cheapLimit = 1000;
 const fullMs = 1000;
-/** Keys in memory; beyond it the keys without a create on the way are dropped. */
-const mostKeys = 100_000;
+/** Maximum number of keys in memory; above it, keys without a create in progress are removed. */
+const maxKeys = 100_000;
 
 interface Known {
-  /** Open operations at the last count; 0 before the first one. */
+  /** Open operations at the last count; 0 before the first count. */
   counted: number;
-  /** Creates admitted since. */
+  /** Creates admitted since the last count. */
   since: number;
-  /** Of those, creates that have not ended. */
-  underway: number;
-  /** Resolves when none is under way; only while a count waits for that. */
+  /** Admitted creates that are in progress. */
+  inProgress: number;
+  /** Resolves when no create is in progress; set only while a count waits for it. */
   idle: PromiseWithResolvers<void> | undefined;
   counting: Promise<void> | undefined;
-  /** Creates are refused until then, by the monotonic clock. */
+  /** Creates are rejected until this time of the monotonic clock. */
   fullUntilMs: number;
 }
 
 /**
- * Adds the creates of this process to the last count. Counts again after a tenth of the limit, and before each refusal;
- * the first tenth after a start is admitted without a count.
+ * Limits open transactions: the last count plus this process's creates since then. Counts again after a tenth of the
+ * limit, and before a rejection. After a start, the first tenth is admitted without a count.
  */
 export function createOpenLimit(count: CountOpen, time: Time = systemTime): OpenLimit {
   const all = new Map<string, Known>();
@@ -37,18 +37,19 @@ export function createOpenLimit(count: CountOpen, time: Time = systemTime): Open
   function knownOf(key: string): Known {
     let known = all.get(key);
     if (!known) {
-      if (all.size >= mostKeys)
-        for (const [other, { underway, counting }] of all) if (underway === 0 && !counting) all.delete(other);
-      known = { counted: 0, since: 0, underway: 0, idle: undefined, counting: undefined, fullUntilMs: 0 };
+      if (all.size >= maxKeys)
+        for (const [other, { inProgress, counting }] of all)
+          if (inProgress === 0 && !counting) all.delete(other);
+      known = { counted: 0, since: 0, inProgress: 0, idle: undefined, counting: undefined, fullUntilMs: 0 };
       all.set(key, known);
     }
     return known;
   }
 
-  /** Concurrent callers share one count. It starts when no create is under way, so that none is counted twice. */
+  /** Counts; concurrent callers share one count. Waits until no create is in progress, so that none is counted twice. */
   function recount(key: string, most: number, known: Known): Promise<void> {
     const run = async (): Promise<void> => {
-      if (known.underway > 0) {
+      if (known.inProgress > 0) {
         known.idle = Promise.withResolvers();
         await known.idle.promise;
       }
@@ -73,11 +74,11 @@ export function createOpenLimit(count: CountOpen, time: Time = systemTime): Open
         counts += 1;
       }
       known.since += 1;
-      known.underway += 1;
+      known.inProgress += 1;
       return (created) => {
-        known.underway -= 1;
+        known.inProgress -= 1;
         if (!created) known.since -= 1;
-        if (known.underway > 0) return;
+        if (known.inProgress > 0) return;
         known.idle?.resolve();
         known.idle = undefined;
       };

@@ -5,12 +5,12 @@ import type { OpenOfDevice } from '../ports/queries.ts';
 import type { TransactionDocument } from './documents.ts';
 import { openFields, toOpen } from './fields.ts';
 
-/** Documents in one read; few, because each may have 1 MiB and the embedded store blocks meanwhile. */
+/** Documents per read; few, because a document may have 1 MiB and the embedded store blocks during the read. */
 const openAtOnce = 64;
 
 /**
- * The open transactions of a device in order of id, read at each hello: headsets that come at the same time share a
- * page, where each command is a round trip.
+ * Returns a reader of a device's open transactions in order of id. It runs at every hello, so on MongoDB concurrent
+ * reads share a page.
  */
 export function openOfDevices(
   transactions: StoreCollection<TransactionDocument>,
@@ -42,13 +42,13 @@ export function openOfDevices(
       const wanted = [...new Set(deviceIds)];
       const page = wanted.length === 1 ? undefined : await pageOf(wanted);
       const byDevice = Map.groupBy(page ?? [], (d) => d.deviceId);
-      // A full page may end among the transactions of a device: it and those after it are read by themselves.
+      // A full page may end within the transactions of a device: this device and later ones are read separately.
       const cutAt = page?.[openAtOnce - 1]?.deviceId;
       const isWhole = (id: string) => page !== undefined && (cutAt === undefined || id < cutAt);
       return await Promise.all(
         deviceIds.map(async (id): Promise<ItemOutcome<OpenOfDevice[]>> => {
           if (isWhole(id)) return { value: (byDevice.get(id) ?? []).map(toOpen) };
-          // One that cannot be read takes nobody else's answer away.
+          // A failed read must not fail the reads of other devices.
           return alone(id).then(
             (value) => ({ value }),
             (error: unknown) => ({ error }),

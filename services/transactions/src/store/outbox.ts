@@ -5,7 +5,7 @@ import type { StoredTransaction } from '../ports/stored-transaction.ts';
 import { toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
-/** The callbacks that transactions owe to the log, and the time at which the sweeper looks at a transaction. */
+/** Store of the pending callbacks, and of the time at which the sweeper processes a transaction. */
 export function createOutboxStore(transactions: StoreCollection<TransactionDocument>): OutboxStore {
   return {
     async clearOutbox(published) {
@@ -30,7 +30,7 @@ export function createOutboxStore(transactions: StoreCollection<TransactionDocum
     },
 
     async claimDue(now, until, limit) {
-      // Without the operations, of up to 1 MiB each: they are read only for the claimed transactions.
+      // Without the operations of up to 1 MiB each: only those of claimed transactions are read.
       const due = await transactions
         .find({ dueAt: { $lte: new Date(now) } }, { sort: { dueAt: 1 }, limit, projection: { dueAt: 1 } })
         .toArray();
@@ -45,8 +45,8 @@ export function createOutboxStore(transactions: StoreCollection<TransactionDocum
       }
       return claimed;
     },
-    async recall(latest, now) {
-      // Progress that is deferred, and nothing else, keeps its time: the next report or the end ends that wait.
+    async correctDueTimes(latest, now) {
+      // A transaction that only waits with deferred progress keeps its time: the next report or the end publishes it.
       const $or = [
         { 'progress.deferred': { $exists: false } },
         { outbox: { $exists: true } },

@@ -8,17 +8,14 @@ import { type createChanges, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 import type { Reportable } from './reported.ts';
 
-type ProgressStore = Pick<Transitions, 'progress' | 'oweProgress'>;
+type ProgressStore = Pick<Transitions, 'progress' | 'publishDeferredProgress'>;
 
-/**
- * Share of the interval after which a report is no longer too soon, because a headset's timer may be early.
- */
+/** Fraction of the interval after which a report is no longer too soon: a headset's timer may be early. */
 const tooSoonShare = 0.9;
 
 /**
- * The progress of updates in the transactions' documents: the newest report of each. Callbacks are an
- * interval apart (rule A9): a report that comes too soon is stored, and its callback is owed when the
- * interval is over.
+ * Stores the newest progress report of each update. Callbacks are an interval apart (rule A9): a report that arrives too
+ * soon is deferred, and the sweeper makes its callback pending when the interval is over.
  */
 export function createProgressStore(
   transactions: StoreCollection<TransactionDocument>,
@@ -56,11 +53,11 @@ export function createProgressStore(
       $or: [
         { 'progress.owedAtMs': { $exists: false } },
         { 'progress.owedAtMs': { $lte: now - intervalMs * tooSoonShare } },
-        // Written by a clock that was ahead.
+        // The time was written by a clock that was ahead.
         { 'progress.owedAtMs': { $gt: now + intervalMs } },
       ],
     };
-    const owed = await transactions.findOneAndUpdate(
+    const pending = await transactions.findOneAndUpdate(
       { ...filter, $and: [newerThan(progress.reportId), inTime] },
       {
         $set: {
@@ -76,8 +73,8 @@ export function createProgressStore(
       },
       { returnDocument: 'after' },
     );
-    if (owed) return owed;
-    // Too soon, or not newer. An owed callback keeps its content.
+    if (pending) return pending;
+    // Too soon, or not newer. A pending callback keeps its content.
     return await transactions.findOneAndUpdate(
       { ...filter, $and: [{ progress: { $exists: true } }, newerThan(progress.reportId)] },
       {
@@ -98,7 +95,7 @@ export function createProgressStore(
       return document && toStored(document);
     },
 
-    async oweProgress(id, now) {
+    async publishDeferredProgress(id, now) {
       const waiting = await transactions.findOne({ _id: id, open: true });
       const deferred = waiting?.progress?.deferred;
       if (!deferred) return null;

@@ -53,7 +53,7 @@ export function createQueries(transactions: StoreCollection<TransactionDocument>
     },
     async find({ applicationId, statuses, createdBeforeMs = Number.POSITIVE_INFINITY, limit }) {
       const options = { sort: { _id: 1 as const }, limit, projection: listedFields };
-      // One query a state, each in the order of an index.
+      // One query per state, each in the order of an index.
       const found = await Promise.all(
         statuses.map((status) =>
           transactions
@@ -61,7 +61,7 @@ export function createQueries(transactions: StoreCollection<TransactionDocument>
             .toArray(),
         ),
       );
-      // What is too new comes last, and is left out here: a condition on the time would read on to the end.
+      // Newer transactions come last and are filtered here: a condition on the time would read the index to its end.
       return found
         .flat()
         .sort((a, b) => a._id - b._id)
@@ -88,7 +88,7 @@ export function createQueries(transactions: StoreCollection<TransactionDocument>
       return superseded;
     },
     countDue: () => transactions.countDocuments({ dueAt: { $gt: new Date(0) } }),
-    countWishes: () => transactions.countDocuments({ 'wish.at': { $gt: new Date(0) } }),
+    countCancelRequests: () => transactions.countDocuments({ 'wish.at': { $gt: new Date(0) } }),
     countOpenOfDevice: (deviceId, most) =>
       transactions.countDocuments({ deviceId, open: true }, { limit: most }),
     async countOpenOfApplication(applicationId, most) {
@@ -103,8 +103,7 @@ export function createQueries(transactions: StoreCollection<TransactionDocument>
     },
     countOpen: (status) => transactions.countDocuments({ open: true, status }),
     async oldestOpenAtMs(status) {
-      // Ids rise with creation, so the lowest id of a state is the oldest, apart from ids of one block's
-      // width.
+      // Ids rise with creation, so the lowest id is the oldest, except within the size of an id block.
       const oldest = await transactions.findOne(
         { open: true, status },
         { sort: { _id: 1 }, projection: { createdAt: 1 } },

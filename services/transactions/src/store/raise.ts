@@ -3,8 +3,8 @@ import { cancelMessages } from '../domain/state.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 
 /**
- * Raises the restored database (ADR 0035): ids begin above all that were ever given, and every unprocessed
- * operation is asked back from its headset, which alone knows what became of it since the backup.
+ * Advances the counters of a restored database (ADR 0035). New ids are above all ids ever given. The cancellation of
+ * every unprocessed transaction is requested, because only its headset knows its state since the backup.
  */
 export async function raiseTransactions({ store, nowMs, dryRun }: Raising): Promise<RaiseReport> {
   const counters = store.collection<CounterDocument>(collections.counters);
@@ -14,17 +14,17 @@ export async function raiseTransactions({ store, nowMs, dryRun }: Raising): Prom
     transactions.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } }),
   ]);
   const highestId = Math.max(counter?.next ?? 0, newest?._id ?? 0);
-  // The specification's list of messages is closed; this one says what holds: it is not sent again.
+  // The specification has a fixed list of messages. This message is true: the operation is not sent again.
   const message = cancelMessages.retryLimit;
-  const unasked = { open: true as const, wish: { $exists: false } };
+  const notRequested = { open: true as const, wish: { $exists: false } };
   const report = {
     highestId,
     raisedId: highestId + raiseStep,
-    askedBack: await transactions.countDocuments(unasked),
+    askedBack: await transactions.countDocuments(notRequested),
   };
   if (dryRun) return report;
   await counters.updateOne({ _id: 'transactionId' }, { $set: { next: report.raisedId } }, { upsert: true });
-  await transactions.updateMany(unasked, {
+  await transactions.updateMany(notRequested, {
     $set: { wish: { message, at: new Date(nowMs) } },
   });
   return report;

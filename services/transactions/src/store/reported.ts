@@ -15,22 +15,22 @@ export type Reportable = (
 ) => Promise<TransactionDocument | null>;
 
 /**
- * A report may change only transactions of the activation in which the reported event happened (rule A7):
- * those that are not older than the newest deactivation that the headset had taken. Most were created under the
- * report's own activation epoch, and then the device's deactivations are not read.
+ * Restricts a report to transactions of the activation in which the reported event happened (rule A7). Such a transaction
+ * is not older than the newest deactivation up to the report's activation epoch. If its activation epoch is not below
+ * that of the report, as in most cases, the device's deactivations are not read.
  */
-export function createReportable(heads: {
-  lastEndUpTo(deviceId: string, epoch: number): Promise<number>;
+export function createReportable(counters: {
+  lastDeactivationUpTo(deviceId: string, epoch: number): Promise<number>;
 }): Reportable {
   return async (id, { deviceId, epoch }, update) => {
     const found = await update({ _id: id, deviceId, activationEpoch: { $gte: epoch } });
     if (found || epoch === 0) return found;
-    const since = await heads.lastEndUpTo(deviceId, epoch);
+    const since = await counters.lastDeactivationUpTo(deviceId, epoch);
     return since < epoch ? update({ _id: id, deviceId, activationEpoch: { $gte: since } }) : null;
   };
 }
 
-/** Writes headsets' reports about the ends of transactions into the transactions' documents. */
+/** Writes the ends and answers that headsets report into the transactions' documents. */
 export function createReportedStore(
   reported: StoreCollection<TransactionDocument>,
   deps: { apply: Apply; reportable: Reportable },
@@ -57,12 +57,12 @@ export function createReportedStore(
     },
 
     async revoked(id, reporter, atMs, now) {
-      const asked = await reported.findOne({ _id: id, deviceId: reporter.deviceId, open: true });
-      if (!asked) return null;
-      const message = asked.wish?.message;
+      const found = await reported.findOne({ _id: id, deviceId: reporter.deviceId, open: true });
+      if (!found) return null;
+      const message = found.wish?.message;
       const document = await reportable(id, reporter, (filter) => {
         if (message === undefined) {
-          // The headset was not asked to give it up: the operation has failed, and its callback says so.
+          // No cancellation was requested: the operation has failed.
           const end = { success: false, message: 'The device did not carry out the operation.', atMs };
           return apply(alone, { ...filter, wish: { $exists: false } }, { type: 'result', end }, now);
         }

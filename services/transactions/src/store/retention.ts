@@ -3,7 +3,7 @@ import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { collections, type TransactionDocument } from './documents.ts';
 
-/** Ended, and without a callback that is not known to be in the log (rule B9). */
+/** Condition of an ended transaction without pending callbacks (rule B9). */
 export const settled = {
   open: { $exists: false },
   dueAt: { $exists: false },
@@ -11,7 +11,7 @@ export const settled = {
   'progress.owed': { $exists: false },
 } as const;
 
-/** Transactions that have ended, by the time of their end (ADR 0045). */
+/** Retention of ended transactions, by the time of their end (ADR 0045). */
 export function endedTransactions(store: Store, keepMs: number): KeptKind<number> {
   const transactions = store.collection<TransactionDocument>(collections.transactions);
   const endedBefore = (ms: number): Filter<TransactionDocument> => ({

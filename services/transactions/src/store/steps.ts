@@ -6,7 +6,7 @@ import { notedKeysCollection } from '@headset-cloud/rules/sealed/noted-keys.ts';
 import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import { collections, retentionIndexes, transactionsIndexes } from './documents.ts';
 
-/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+/** Step 1 is the state of release 0.1.0; every change is a new step (ADR 0034). */
 export const transactionsSteps: ServiceSteps = {
   service: 'transactions',
   steps: [

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-/** The same store, whose process dies after `most` operations of a bulk. */
+/** Store of a process that dies after `most` operations of a bulk write. */
 function cutAfter(most: number): Store {
   const cut = (collection: StoreCollection<TransactionDocument>): StoreCollection<TransactionDocument> =>
     new Proxy(collection, {
@@ -36,7 +36,7 @@ function cutAfter(most: number): Store {
 }
 
 // ADR 0057
-test('a transaction that its headset holds again is never sent to a session and still lost, wherever a process dies', async () => {
+test('a transaction that its headset holds again is never both sent to the session and lost, even if the process dies', async () => {
   const seen = new Set<string>();
   for (let most = 0; most <= 3; most++) {
     const at = new Date(0);
@@ -55,7 +55,7 @@ test('a transaction that its headset holds again is never sent to a session and 
     const store = createTransactionStore(cutAfter(most), {
       ...{ idBlock: 10, leftoverAfterMs: 1000, progressIntervalMs: 0 },
     });
-    await store.markJudged([{ id: most + 1, attempts: 1, found: true }], 3, 5).catch(() => {});
+    await store.markReconciled([{ id: most + 1, attempts: 1, found: true }], 3, 5).catch(() => {});
     const { sentEpoch, lostEpoch } = (await transactions.findOne({ _id: most + 1 })) ?? {};
     seen.add(`sent ${sentEpoch}, lost ${lostEpoch}`);
   }

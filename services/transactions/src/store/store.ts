@@ -3,37 +3,37 @@ import type { TransactionStore } from '../ports/transaction-store.ts';
 import { createCancellations } from './cancellations.ts';
 import { createApply, createChanges } from './changes.ts';
 import { createDeliveryMarks } from './delivery-marks.ts';
+import { createDeviceCountersStore } from './device-counters.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
-import { createHeadStore } from './heads.ts';
 import { createIdSource, createTransactionIds } from './ids.ts';
 import { createInsert } from './insert.ts';
 import { createOutboxStore } from './outbox.ts';
-import { createPermits } from './permits.ts';
 import { createProgressStore } from './progress.ts';
 import { createQueries } from './queries.ts';
 import { createReportable, createReportedStore } from './reported.ts';
+import { createStartGrants } from './start-grants.ts';
 
-/** The port on MongoDB's API; the same code on both stacks (rule C5). */
+/** Implements the port with MongoDB's API, for both stacks (rule C5). */
 export function createTransactionStore(
   store: Store,
   options: { idBlock: number; leftoverAfterMs: number; progressIntervalMs: number },
 ): TransactionStore {
   const transactions: StoreCollection<TransactionDocument> = store.collection(collections.transactions);
-  // 'in-order' suffices for reports of headsets: the log keeps the reports, and their callbacks go through the log again.
+  // 'in-order' is sufficient for reports: the log keeps them, and their callbacks are published to the same log.
   const reported: StoreCollection<TransactionDocument> = store.collection(collections.transactions, {
     settle: 'in-order',
   });
   const ids = createIdSource(store.collection<CounterDocument>(collections.counters), options.idBlock);
-  const heads = createHeadStore(store);
+  const counters = createDeviceCountersStore(store);
   const changes = createChanges(options.leftoverAfterMs);
   const apply = createApply(changes);
-  const reportable = createReportable(heads);
+  const reportable = createReportable(counters);
   return {
-    ...heads,
-    ...createTransactionIds(ids, heads),
+    ...counters,
+    ...createTransactionIds(ids, counters),
     ...createInsert(transactions, { changes }),
     ...createDeliveryMarks(transactions, reported),
-    ...createPermits(transactions, { apply }),
+    ...createStartGrants(transactions, { apply }),
     ...createReportedStore(reported, { apply, reportable }),
     ...createProgressStore(reported, { changes, reportable, intervalMs: options.progressIntervalMs }),
     ...createCancellations(transactions, { changes }),

@@ -11,13 +11,13 @@ import type { TransactionDocument } from './documents.ts';
 const updates = [operationOf('updateApp').id, operationOf('updateFirmware').id];
 
 /**
- * Each is offered, with its newest ticket, in every session until it is accepted; then the headset's own copy
- * counts, which cannot be moved. In the order in which a transaction passes through them.
+ * States of an unprocessed transaction, in their order. Until a transaction is accepted, every offer contains the stored
+ * ticket, so the ticket can be replaced. Afterwards the headset uses its own copy.
  */
-const passed: readonly Status[] = ['created', 'published', 'accepted'];
-const offeredAgain: Status[] = ['created', 'published'];
+const openInOrder: readonly Status[] = ['created', 'published', 'accepted'];
+const replaceableStates: Status[] = ['created', 'published'];
 
-/** The tickets, sealed by updates, in updates that headsets have not done yet. */
+/** Tickets in unprocessed updates, sealed by the service updates. */
 export function sealedTickets(transactions: StoreCollection<TransactionDocument>): SealedPlace {
   return {
     name: 'tickets of updates',
@@ -31,7 +31,7 @@ export function sealedTickets(transactions: StoreCollection<TransactionDocument>
         .toArray();
       const values = found.flatMap((document) => ticketIn(transactions, document) ?? []);
       const last = found.length === limit ? found.at(-1)?._id : undefined;
-      const following = passed[passed.indexOf(status) + 1];
+      const following = openInOrder[openInOrder.indexOf(status) + 1];
       const next = last !== undefined ? `${status} ${last}` : following && `${following} 0`;
       return { values, ...(next !== undefined && { next }) };
     },
@@ -40,7 +40,7 @@ export function sealedTickets(transactions: StoreCollection<TransactionDocument>
 
 function placeOf(after: string): { status: Status; id: number } {
   const [name, id] = after.split(' ');
-  return { status: passed.find((one) => one === name) ?? 'created', id: Number(id ?? 0) };
+  return { status: openInOrder.find((one) => one === name) ?? 'created', id: Number(id ?? 0) };
 }
 
 type Found = Pick<TransactionDocument, '_id' | 'deviceId' | 'status' | 'operation'>;
@@ -57,12 +57,12 @@ function ticketIn(
     of: String(_id),
     sealed: artifact.ticket,
     purpose: ticketPurpose(deviceId),
-    ...(offeredAgain.includes(status) && {
+    ...(replaceableStates.includes(status) && {
       async replace(sealed: Uint8Array) {
         artifact.ticket = Buffer.from(sealed);
-        const filter: Filter<TransactionDocument> = { _id, status: { $in: offeredAgain } };
-        const moved = new Binary(toBinary(OperationSchema, operation));
-        return (await transactions.updateOne(filter, { $set: { operation: moved } })).matchedCount === 1;
+        const filter: Filter<TransactionDocument> = { _id, status: { $in: replaceableStates } };
+        const replaced = new Binary(toBinary(OperationSchema, operation));
+        return (await transactions.updateOne(filter, { $set: { operation: replaced } })).matchedCount === 1;
       },
     }),
   };

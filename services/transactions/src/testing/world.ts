@@ -34,48 +34,49 @@ import { buildTransactions } from '../build.ts';
 import { transactionsConfig } from '../config.ts';
 import { collections, type TransactionDocument } from '../store/documents.ts';
 
-/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+/** Longer than any call on a slow machine, so that only the test's own limit ends a hanging call. */
 const patient = { deadlineMs: 60_000 };
 
 export const device = '350000000000001';
 export const application = 'app';
 export const command = 'put-v1-applications-devices-commands';
 
-/** The service on the embedded stores; device-link is played by the test. */
+/** The service on the embedded stores. The test simulates device-link and devices. */
 export class World {
   readonly directory = mkdtempSync(join(tmpdir(), 'transactions-test-'));
   readonly channel = new LocalChannel();
   /** Session epochs of headsets that are online. */
   readonly online = new Map<string, bigint>();
-  /** Transaction ids that device-link was handed. */
-  readonly delivered: number[] = [];
-  /** For each of those, the operation before it that device-link was told. */
+  /** Ids of the transactions that were dispatched to device-link. */
+  readonly dispatched: number[] = [];
+  /** Previous operation of each entry of `dispatched`. */
   readonly previous: number[] = [];
+  /** While true, device-link is unavailable. */
   linkAway = false;
-  /** How far the service's clock is ahead of the real one; milliseconds. */
+  /** Difference of the service's clock to the real clock; milliseconds. */
   aheadMs = 0;
-  /** The service's clock stands at this time; undefined: it runs. Milliseconds since 1970. */
+  /** Fixed time of the service's clock, milliseconds since 1970; undefined: the clock runs. */
   stoppedAtMs: number | undefined;
-  /** Hand-overs that failed while device-link was unavailable. */
-  refused = 0;
+  /** Number of dispatches that failed because device-link was unavailable. */
+  failedDispatches = 0;
   activated = true;
   devicesAway = false;
-  /** Activations that devices was asked to undo: transaction id, and how many callbacks it had by then. */
+  /** Activations that devices undid: transaction id, and its number of callbacks at that time. */
   readonly undone: [number, number][] = [];
   /** Withdrawals that device-link got: transaction id and reason. */
   readonly withdrawn: [number, string][] = [];
-  /** Session epochs that device-link was asked to have judged again. */
-  readonly judgedAgain: bigint[] = [];
-  /** Runs once, before the next change of several documents: a cancellation. */
+  /** Session epochs for which a repeated reconciliation was requested from device-link. */
+  readonly reconciledAgain: bigint[] = [];
+  /** Runs once, before the next `updateMany`: a cancellation or a lost mark. */
   beforeCancel: (() => Promise<unknown>) | undefined;
-  /** Delays the sweeper between its claim of a transaction and what it does with it. */
+  /** Delays the sweeper between the claim of a transaction and its processing. */
   afterClaim = async (): Promise<void> => {};
   /** Delays presence requests. */
   beforePresence = async (): Promise<void> => {};
   bed!: TestBed;
   service!: Service;
   tx!: Client<typeof TransactionsService>;
-  judge!: Client<typeof DeliveryJudgeService>;
+  sessions!: Client<typeof DeliveryJudgeService>;
   admin!: Client<typeof TransactionsAdminService>;
   readonly callbacks: {
     id: string;
@@ -93,11 +94,11 @@ export class World {
       bind(DeliveryService, {
         deliver: async (r) => {
           if (this.linkAway) {
-            this.refused += r.handOvers.length;
+            this.failedDispatches += r.handOvers.length;
             throw new DomainError('unavailable', 'away');
           }
           for (const { offer, previousTransactionId } of r.handOvers) {
-            this.delivered.push(Number(offer?.transactionId));
+            this.dispatched.push(Number(offer?.transactionId));
             this.previous.push(Number(previousTransactionId));
           }
           return {
@@ -112,7 +113,7 @@ export class World {
         },
         judgeAgain: async ({ sessionEpoch }) => {
           if (this.linkAway) throw new DomainError('unavailable', 'away');
-          this.judgedAgain.push(sessionEpoch);
+          this.reconciledAgain.push(sessionEpoch);
           return {};
         },
         getPresence: async () => {
@@ -151,7 +152,7 @@ export class World {
     this.channel.register([...this.service.rpc, ...this.service.admin]);
     this.admin = createClient(TransactionsAdminService, this.channel, patient);
     this.tx = createClient(TransactionsService, this.channel, patient);
-    this.judge = createClient(DeliveryJudgeService, this.channel, patient);
+    this.sessions = createClient(DeliveryJudgeService, this.channel, patient);
     await this.service.start();
     await this.bed.log.subscribe({
       topic: topics.notifications,
@@ -159,7 +160,7 @@ export class World {
       handle: async (events) => {
         for (const e of events) {
           const n = fromBinary(NotificationEventSchema, e.value);
-          // A consumer drops events that it has seen (rule B9).
+          // A consumer ignores repeated events (rule B9).
           if (this.callbacks.some((c) => c.id === n.notificationId)) continue;
           this.callbacks.push({
             id: n.notificationId,
@@ -181,7 +182,7 @@ export class World {
     );
   }
 
-  /** The stored document as text, in which a secret would be found. */
+  /** Returns the stored document as text, to search for secrets. */
   async stored(id: number): Promise<string> {
     const { operation, ...rest } = (await this.#documents.findOne({ _id: id })) as TransactionDocument;
     return JSON.stringify(rest) + Buffer.from(operation?.buffer ?? []).toString('latin1');
@@ -197,13 +198,13 @@ export class World {
     await this.#documents.updateOne({ _id: id }, { $unset: { operation: true } });
   }
 
-  /** Transactions that the sweeper has to look at, now or later. */
+  /** Ids of the transactions that the sweeper has to process, now or later. */
   async dueIds(): Promise<number[]> {
     const due = await this.#documents.find({ dueAt: { $exists: true } }).toArray();
     return due.map((one) => one._id);
   }
 
-  /** Makes the sweeper look at a transaction. */
+  /** Makes a transaction due, so that the sweeper processes it. */
   async makeDue(id: number): Promise<void> {
     await this.#documents.updateOne({ _id: id }, { $set: { dueAt: new Date(0) } });
   }
@@ -270,7 +271,7 @@ export class World {
     });
   }
 
-  /** A session of the headset begins. */
+  /** Publishes the hello of a session to the log. */
   hello(
     sessionEpoch: bigint,
     held: { transactionId: bigint; state: HeldState }[] = [],
@@ -279,7 +280,7 @@ export class World {
     return this.event({ sessionEpoch, body: { case: 'hello', value: { held, knowsRevoke } } });
   }
 
-  /** The hello of a session is consumed, behind everything that the headset reported before. */
+  /** Publishes the hello of a session, and waits until it is consumed after all earlier reports. */
   async helloConsumed(sessionEpoch: bigint, knowsRevoke = true): Promise<void> {
     await this.hello(sessionEpoch, [], knowsRevoke);
     await this.handled();
@@ -292,8 +293,8 @@ export class World {
     ]);
   }
 
-  /** Announces a session of the headset; returns what it is to be sent. */
-  async judgeOnline(
+  /** Reconciles a session of the headset; returns the messages to send. */
+  async reconcileOnline(
     sessionEpoch: bigint,
     session: {
       held?: { transactionId: bigint; state: HeldState }[];
@@ -302,7 +303,7 @@ export class World {
       again?: boolean;
     } = {},
   ) {
-    const answer = await this.judge.headsetOnline({
+    const answer = await this.sessions.headsetOnline({
       deviceId: device,
       sessionEpoch,
       knowsRevoke: true,
@@ -316,15 +317,15 @@ export class World {
     };
   }
 
-  /** The last operation that a session was judged for. */
-  async judgedThrough(sessionEpoch: bigint): Promise<number> {
-    return Number((await this.judge.headsetOnline({ deviceId: device, sessionEpoch })).judgedThroughId);
+  /** Reconciles a session; returns the device's highest transaction id. */
+  async reconciledThrough(sessionEpoch: bigint): Promise<number> {
+    return Number((await this.sessions.headsetOnline({ deviceId: device, sessionEpoch })).judgedThroughId);
   }
 
-  /** Asks for the start permit in a session. */
+  /** Requests the start grant in a session. */
   accept(id: number, sessionEpoch = 1n, clientVersion = '3.4.0', firmwareVersion = '9.001.0') {
     const versions = { clientVersion, firmwareVersion };
-    return this.judge.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch, ...versions });
+    return this.sessions.accept({ deviceId: device, transactionId: BigInt(id), sessionEpoch, ...versions });
   }
 
   progress(id: number, progress: number, reportId: bigint, message = 'loading'): Promise<void> {

@@ -111,7 +111,7 @@ describe('the end of a connectivity operation', () => {
     [ConnectivityTarget.CONNECTED, 'connected'],
     [ConnectivityTarget.AVAILABLE, 'available'],
     [ConnectivityTarget.UNSPECIFIED, 'available'],
-  ])('of a list names its target (%d → %s)', (target, word) => {
+  ])('of a list contains its target (%d → %s)', (target, word) => {
     expect(body(list(BLUETOOTH, target), { statusCode: 200 })).toEqual({
       message: 'm',
       networkType: 'bluetooth',
@@ -134,7 +134,7 @@ describe('the end of a connectivity operation', () => {
   });
 
   // proves cb/3/reset
-  it('of a reset has nothing more', () => {
+  it('of a reset has no further fields', () => {
     expect(body(reset, { statusCode: 200, state: RadioState.ENABLED, devices: [device(CONNECTED)] })).toEqual(
       {
         message: 'm',
@@ -170,7 +170,7 @@ describe('the end of a connectivity operation', () => {
     }
   });
 
-  it('is never a 200 when it failed, and keeps the reason otherwise', () => {
+  it('is never a 200 after a failure, and keeps the reason otherwise', () => {
     expect(body(list(), { statusCode: 200 }, false)['statusCode']).toBe(500);
     expect(body(list(), { statusCode: 403 }, false)['statusCode']).toBe(403);
   });
@@ -188,7 +188,7 @@ describe('the end of a connectivity operation', () => {
     }
   });
 
-  it('maps modes that its form does not know, and unknown ones, to disconnected or unavailable', () => {
+  it('maps unknown modes, and modes that its form does not have, to disconnected or unavailable', () => {
     const modes = (kind: Kind, ...given: BluetoothMode[]) =>
       (
         body(kind, { statusCode: 200, devices: given.map(device) })['devices'] as {
@@ -250,7 +250,7 @@ describe('the end of a connectivity operation', () => {
       address: text.slice(1),
     });
     expect(found.networks[0]?.name).toBe(text.slice(1));
-    // However it is encoded, it fits into an event of the log (1 MB).
+    // Fits into an event of the log (1 MB) in any encoding.
     const worst = '\u0001'.repeat(129);
     const devices = Array.from({ length: 256 }, () => ({ name: worst, alias: worst, address: worst }));
     expect(JSON.stringify(body(list(), { statusCode: 200, devices })).length).toBeLessThan(700_000);

@@ -11,8 +11,8 @@ import { cut } from '@headset-cloud/runtime/characters.ts';
 import { maxListEntries, textBounds } from '../bounds.ts';
 
 /**
- * A headset's findings, restricted to the specified values (specification Callbacks 3 and 8). Values that
- * depend on the operation are restricted when the body is made.
+ * Findings of a headset, restricted to the specified values (specification Callbacks 3 and 8). Values that depend on the
+ * operation are restricted by `connectivityBody`.
  */
 export interface ConnectivityFinding {
   readonly statusCode: number;
@@ -36,7 +36,7 @@ interface FoundNetwork {
   readonly security: string;
 }
 
-/** The finding when the headset reported none: the operation failed. */
+/** Finding of an operation that failed without a report. */
 const nothing: ConnectivityFinding = { statusCode: 500, state: 'unknown', devices: [], networks: [] };
 
 const deviceModes: Partial<Record<BluetoothMode, string>> = {
@@ -59,7 +59,7 @@ const targets: Partial<Record<ConnectivityTarget, string>> = {
   [ConnectivityTarget.CONNECTED]: 'connected',
 };
 
-/** Specification Callbacks 8: the status codes of each kind of operation. */
+/** Allowed status codes of each kind of operation (specification Callbacks 8). */
 const statusCodes = {
   list: [200, 403, 500],
   state: [200, 400, 500],
@@ -67,7 +67,7 @@ const statusCodes = {
   pairing: [200, 400, 403, 404, 409, 500],
 } as const;
 
-/** Reads a headset's result; texts are cut to their limits, unknown values are mapped to known ones. */
+/** Converts a headset's result: cuts texts to their limits, maps unknown values to known ones. */
 export function findingOf(result: ConnectivityResult): ConnectivityFinding {
   return {
     statusCode: result.statusCode,
@@ -93,15 +93,15 @@ export function findingOf(result: ConnectivityResult): ConnectivityFinding {
   };
 }
 
-/** The specification knows three words; headsets report variants (WPA2-PSK) and newer kinds. */
+/** Maps a reported variant, for example WPA2-PSK, to one of the specification's three values. */
 function securityOf(reported: string): string {
   if (/wpa|sae|eap|psk/i.test(reported)) return 'WPA';
   return /wep/i.test(reported) ? 'WEP' : 'NONE';
 }
 
 /**
- * The fields of a connectivity result, after the common ones. Without a finding (the operation failed in
- * the cloud, or the headset reported none) the result is an empty 500. A failure never shows as 200.
+ * Returns the fields of a connectivity result after the common fields. Without a finding (the operation failed in the
+ * cloud, or the headset reported none) the status code is 500 and the lists are empty. A failure never has status code 200.
  */
 export function connectivityBody(
   operation: Operation['kind'] | undefined,
@@ -152,7 +152,7 @@ export function connectivityBody(
   }
 }
 
-/** Beside connected and disconnected, a list knows detected devices and a pairing deleted ones. */
+/** Replaces modes other than connected, disconnected and `third`, which is the only other mode of the operation. */
 function withModes(devices: readonly FoundDevice[], third: 'detected' | 'deleted'): readonly FoundDevice[] {
   return devices.map((d) =>
     ['connected', 'disconnected', third].includes(d.status.mode)

@@ -4,31 +4,30 @@ import { openStatuses } from '../domain/state.ts';
 import type { Queries } from '../ports/queries.ts';
 import type { StoredTransaction } from '../ports/stored-transaction.ts';
 
-/** A transaction that is to be offered to a headset. */
-export interface ToOffer {
+/** Offer to a headset. */
+export interface Offer {
   readonly id: number;
-  /** The attempt number in the offer. */
+  /** Number of counted retries. */
   readonly attempt: number;
-  /** Absent: it is read later, when it is its turn. */
+  /** Absent: device-link reads the transaction later. */
   readonly transaction?: StoredTransaction;
 }
 
-/** Approximate limit of the bytes of operations in one answer. */
+/** Approximate maximum size of the operations in an answer. */
 const answerBytes = 1024 * 1024;
-/** Transactions in one read; few, because each may have 1 MiB. */
+/** Transactions per read; few, because a transaction may have 1 MiB. */
 const readAtOnce = 8;
 
 /**
- * Reads the transactions to offer, in order; those that have ended since are left out. With `bounded` it
- * reads only the first ones, until the answer is full, because any number may wait for a headset that was
- * offline for long.
+ * Reads the transactions to offer, in order, without those that have ended. With `bounded`, transactions that do not fit
+ * into the answer are not read: many may wait for a headset after a long time offline.
  */
 export async function readOffers(
   store: Pick<Queries, 'getMany'>,
   marks: readonly Pick<Mark, 'id' | 'attempts'>[],
   bounded: boolean,
-): Promise<ToOffer[]> {
-  const offers: ToOffer[] = [];
+): Promise<Offer[]> {
+  const offers: Offer[] = [];
   let bytes = 0;
   for (const part of portions(marks, readAtOnce)) {
     const full = () => bounded && bytes >= answerBytes;

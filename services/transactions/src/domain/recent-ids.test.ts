@@ -1,12 +1,12 @@
-import { idBefore, latelyKept } from './lately.ts';
+import { idBefore, recentIdsKept } from './recent-ids.ts';
 
-describe('the id before another one', () => {
-  it('is the one that was created before it, not the next lower one', () => {
+describe('the id before a given id', () => {
+  it('is the id that was created before, not the next lower id', () => {
     expect(idBefore([7, 9, 8, 10], 8)).toBe(9);
     expect(idBefore([7, 9, 8, 10], 10)).toBe(8);
   });
 
-  it('is none for the first of a device', () => {
+  it('is 0 for the first id of a device', () => {
     expect(idBefore([7, 8], 7)).toBe(0);
   });
 
@@ -16,9 +16,9 @@ describe('the id before another one', () => {
   });
 
   it('is the next lower id, if the id before it is no longer known', () => {
-    const lately = Array.from({ length: latelyKept }, (_, i) => 100 + i);
-    expect(idBefore(lately, 100)).toBe(99);
-    expect(idBefore(lately, 50)).toBe(49);
+    const recentIds = Array.from({ length: recentIdsKept }, (_, i) => 100 + i);
+    expect(idBefore(recentIds, 100)).toBe(99);
+    expect(idBefore(recentIds, 50)).toBe(49);
     expect(idBefore([], 50)).toBe(49);
   });
 });

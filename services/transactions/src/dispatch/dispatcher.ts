@@ -8,30 +8,27 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Canceler } from '../cancel/canceler.ts';
-import type { Heads } from '../ports/heads.ts';
+import type { DeviceCountersStore } from '../ports/device-counters.ts';
 import type { StoredTransaction } from '../ports/stored-transaction.ts';
 import type { CanceledTransaction, Transitions } from '../ports/transitions.ts';
 
-/** Hands new transactions to device-link (rule B5: a create stores before it asks for presence). */
-export interface Delivery {
-  /** Returns at once. A transaction whose hand-over fails stays 'created', and the sweeper retries. */
-  deliver(transaction: StoredTransaction): void;
-  /**
-   * Tells the headset's session to drop canceled transactions; best effort, because the start permit
-   * decides.
-   */
+/** Dispatches transactions to device-link. A transaction is stored before its dispatch (rule B5). */
+export interface Dispatcher {
+  /** Starts the dispatch and returns. After a failure the transaction stays 'created', and the sweeper retries. */
+  dispatch(transaction: StoredTransaction): void;
+  /** Requests the headset's session to drop canceled transactions; best effort, because the start grant decides. */
   withdraw(transactions: readonly CanceledTransaction[], reason: string): void;
   /**
-   * Has the headset's session judged again, if it is still this one; best effort, because device-link does
-   * so now and then by itself (rule B5).
+   * Requests another reconciliation of the session, if it is still the headset's session; best effort, because
+   * device-link repeats it from time to time (rule B5).
    */
-  judgeAgain(deviceId: string, sessionEpoch: number): void;
-  /** The headset may start it: a pending mark of its hand-over is out of date. */
+  reconcileAgain(deviceId: string, sessionEpoch: number): void;
+  /** Reports that a transaction was accepted, so that it is not marked as published. */
   accepted(id: number): void;
   drain(): Promise<void>;
 }
 
-/** A transaction in the form that device-link gets. */
+/** Encodes a transaction for device-link. */
 export function toOffer(t: StoredTransaction, attempt = t.attempts) {
   return {
     transactionId: BigInt(t.id),
@@ -44,31 +41,29 @@ export function toOffer(t: StoredTransaction, attempt = t.attempts) {
   };
 }
 
-/** Delay before a hand-over is marked as published; by then a headset that is online has accepted. */
+/** Delay before a dispatched transaction is marked as published. Most online headsets accept it before. */
 const markAfterMs = 100;
 
-/**
- * Largest size of one call to device-link, far below gRPC's limit, and the size of an offer without its
- * operation.
- */
-const largestCallBytes = 1024 * 1024;
+/** Maximum size of a call to device-link, far below gRPC's limit. */
+const maxCallBytes = 1024 * 1024;
+/** Size of an offer without its operation. */
 const offerOverheadBytes = 256;
 
-interface HandOver {
+interface Dispatch {
   readonly deviceId: string;
   readonly offer: ReturnType<typeof toOffer>;
   readonly previousId: number;
-  /** Size of its operation. */
+  /** Size of the operation. */
   readonly bytes: number;
 }
 
-export function createDelivery(deps: {
-  store: Heads & Transitions;
+export function createDispatcher(deps: {
+  store: DeviceCountersStore & Transitions;
   link: Client<typeof DeliveryService>;
   canceler: Canceler;
   clock: Clock;
   logger: Logger;
-}): Delivery {
+}): Dispatcher {
   const { store, link, canceler, clock, logger } = deps;
   const inFlight = new Set<Promise<void>>();
   const marks = createBatcher<{ id: number; sentEpoch: number }>({
@@ -76,23 +71,23 @@ export function createDelivery(deps: {
     maxWaitMs: markAfterMs,
     async flush(items) {
       // A transaction that was accepted meanwhile needs no mark (ADR 0005).
-      const open = items.filter((m) => waiting.delete(m.id));
+      const open = items.filter((m) => unmarked.delete(m.id));
       if (open.length > 0) await store.markPublished(open, clock.now());
     },
     onError(error, items) {
-      for (const { id } of items) waiting.delete(id);
-      logger.warn({ err: error }, 'transactions not marked as published; the sweeper will');
+      for (const { id } of items) unmarked.delete(id);
+      logger.warn({ err: error }, 'transactions not marked as published, the sweeper retries');
     },
   });
-  /** Transactions handed over and not marked yet. */
-  const waiting = new Set<number>();
+  /** Dispatched transactions that are to be marked as published. */
+  const unmarked = new Set<number>();
 
-  /** Hands over; returns the epoch of the session that took it, 0 if the headset has no session. */
-  const handOver = batchPerTurn<HandOver, number>({
-    weight: { of: ({ bytes }) => bytes + offerOverheadBytes, most: largestCallBytes },
-    async run(handOvers) {
+  /** Dispatches a transaction; returns the epoch of the headset's session, 0: no session. */
+  const send = batchPerTurn<Dispatch, number>({
+    weight: { of: ({ bytes }) => bytes + offerOverheadBytes, most: maxCallBytes },
+    async run(dispatches) {
       const { outcomes } = await link.deliver({
-        handOvers: handOvers.map(({ deviceId, offer, previousId }) => ({
+        handOvers: dispatches.map(({ deviceId, offer, previousId }) => ({
           deviceId,
           offer,
           previousTransactionId: BigInt(previousId),
@@ -101,26 +96,26 @@ export function createDelivery(deps: {
       return outcomes.map(({ kind }) =>
         kind.case === 'sessionEpoch'
           ? { value: Number(kind.value) }
-          : { error: new DomainError('unavailable', 'Not handed over.', { internal: kind.value }) },
+          : { error: new DomainError('unavailable', 'Not dispatched.', { internal: kind.value }) },
       );
     },
   });
 
-  const deliver = async (t: StoredTransaction): Promise<void> => {
-    const { floor, before } = await store.headOf(t.deviceId);
-    if (floor && t.activationEpoch < floor.epoch) {
-      await canceler.cancelBelowFloor(t.deviceId, floor, [t.id]);
+  const dispatch = async (t: StoredTransaction): Promise<void> => {
+    const { minimumEpoch, before } = await store.countersOf(t.deviceId);
+    if (minimumEpoch && t.activationEpoch < minimumEpoch.epoch) {
+      await canceler.cancelBelowMinimumEpoch(t.deviceId, minimumEpoch, [t.id]);
       return;
     }
     // Decoded before it joins a batch, so that a transaction that cannot be decoded fails alone.
     const offer = toOffer(t);
-    const sentEpoch = await handOver({
+    const sentEpoch = await send({
       deviceId: t.deviceId,
       offer,
       previousId: before(t.id),
       bytes: t.operation.length,
     });
-    waiting.add(t.id);
+    unmarked.add(t.id);
     marks.add({ id: t.id, sentEpoch });
   };
   const track = (work: Promise<void>, onError: (error: unknown) => void): void => {
@@ -130,9 +125,9 @@ export function createDelivery(deps: {
   };
 
   return {
-    deliver(t) {
-      track(deliver(t), (error) =>
-        logger.warn({ transactionId: t.id, err: error }, 'not handed over yet; the sweeper will try again'),
+    dispatch(t) {
+      track(dispatch(t), (error) =>
+        logger.warn({ transactionId: t.id, err: error }, 'not dispatched, the sweeper retries'),
       );
     },
     withdraw(transactions, reason) {
@@ -145,18 +140,22 @@ export function createDelivery(deps: {
       for (const [deviceId, transactionIds] of byDevice) {
         track(
           link.withdraw({ deviceId, transactionIds, reason }).then(() => undefined),
-          (error) => logger.debug({ deviceId, err: error }, 'not withdrawn; the start permit decides'),
+          (error) => logger.debug({ deviceId, err: error }, 'not withdrawn, the start grant decides'),
         );
       }
     },
-    judgeAgain(deviceId, sessionEpoch) {
+    reconcileAgain(deviceId, sessionEpoch) {
       track(
         link.judgeAgain({ deviceId, sessionEpoch: BigInt(sessionEpoch) }).then(() => undefined),
-        (error) => logger.debug({ deviceId, err: error }, 'not judged again now; device-link will do so'),
+        (error) =>
+          logger.debug(
+            { deviceId, err: error },
+            'reconciliation not requested, device-link repeats it later',
+          ),
       );
     },
     accepted(id) {
-      waiting.delete(id);
+      unmarked.delete(id);
     },
     async drain() {
       while (inFlight.size > 0) await Promise.allSettled([...inFlight]);

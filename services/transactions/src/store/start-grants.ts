@@ -4,25 +4,25 @@ import type { Transitions } from '../ports/transitions.ts';
 import { type Apply, directly, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
-type Permits = Pick<Transitions, 'accept' | 'refuse'>;
+type StartGrants = Pick<Transitions, 'accept' | 'refuse'>;
 
-/** Gives the start permit to a session, or ends a transaction that the session's headset is too old for. */
-export function createPermits(
+/** Gives the start grant to a session, or ends a transaction if the session's headset is too old for it. */
+export function createStartGrants(
   transactions: StoreCollection<TransactionDocument>,
   { apply }: { apply: Apply },
-): Permits {
-  // A job needs this change and `finish`: changes of several transactions go to the database together (ADR 0049).
+): StartGrants {
+  // Every transaction needs this change and `finish`, so concurrent changes share one write (ADR 0049).
   const accept = coalescedChange(transactions, 'acceptStamp');
   return {
-    async accept(id, session, floorEpoch, now) {
+    async accept(id, session, minActivationEpoch, now) {
       const document = await apply(
         accept,
         {
           _id: id,
           deviceId: session.deviceId,
-          activationEpoch: { $gte: floorEpoch },
+          activationEpoch: { $gte: minActivationEpoch },
           sentEpoch: { $lte: session.epoch },
-          // Its headset is asked to give it up.
+          // With a requested cancellation the headset gets `revoke` instead.
           wish: { $exists: false },
           minimumClientVersion: session.meets?.client || { $exists: false },
           minimumFirmwareVersion: session.meets?.firmware || { $exists: false },
@@ -33,17 +33,22 @@ export function createPermits(
       );
       return document && toStored(document);
     },
-    async refuse(id, { deviceId, epoch }, floorEpoch, { message, lostEpoch }, now) {
-      const asked = { _id: id, deviceId, activationEpoch: { $gte: floorEpoch }, sentEpoch: { $lte: epoch } };
+    async refuse(id, { deviceId, epoch }, minActivationEpoch, { message, lostEpoch }, now) {
+      const filter = {
+        _id: id,
+        deviceId,
+        activationEpoch: { $gte: minActivationEpoch },
+        sentEpoch: { $lte: epoch },
+      };
       const document =
         lostEpoch > 0
           ? await apply(
               directly(transactions),
-              { ...asked, lostEpoch },
+              { ...filter, lostEpoch },
               { type: 'result', end: { success: false, message, atMs: now } },
               now,
             )
-          : await apply(directly(transactions), asked, { type: 'refuse', message }, now, {
+          : await apply(directly(transactions), filter, { type: 'refuse', message }, now, {
               sentEpoch: epoch,
             });
       return document && toStored(document);

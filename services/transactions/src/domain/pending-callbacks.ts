@@ -1,23 +1,23 @@
 import type { ConnectivityFinding } from './forms/connectivity.ts';
 
-/** Callbacks in the order in which they go out for one transaction; progress any number of times. */
+/** Kinds of callbacks in the order in which a transaction sends them; progress any number of times. */
 export type CallbackKind = 'accepted' | 'progress' | 'processed' | 'canceled' | 'answer';
 
-/** One callback a transaction owes, as it waits in the transaction's outbox. */
-export interface OwedCallback {
+/** Callback in a transaction's outbox that is not yet known to be in the log. Stored in this shape. */
+export interface PendingCallback {
   readonly kind: CallbackKind;
   /** Milliseconds since 1970; becomes the body's timestamp. */
   readonly atMs: number;
   /**
-   * When the change that caused it was made, by the cloud's clock; set when it is stored. The notifier's
-   * delivery time counts from here, not from the headset's time (rule B10).
+   * Time at which its change was stored, by the cloud's clock; milliseconds since 1970. The notifier's delivery time
+   * starts here, not at the headset's time (rule B10).
    */
   readonly takenInAtMs?: number;
   readonly success: boolean;
   readonly message: string;
-  /** Only for an app's own answer. */
+  /** Only for the answer of an app. */
   readonly customData?: string;
-  /** Only for the end of a connectivity operation that the headset reported. */
+  /** Only for a reported end of a connectivity operation. */
   readonly connectivity?: ConnectivityFinding;
   /** Only for progress. */
   readonly step?: ProgressStep;
@@ -27,26 +27,26 @@ export interface OwedCallback {
 export interface ProgressStep {
   /** Id of the headset's report; a lower id is older. */
   readonly reportId: number;
-  /** Counts the transaction's reports of progress, from 1. */
+  /** Number of the report within the transaction, from 1. */
   readonly number: number;
   /** 0.0 to 1.0. */
   readonly value: number;
 }
 
-/** How a transaction ended. */
+/** End of a transaction. */
 export interface End {
   readonly success: boolean;
   readonly message: string;
-  /** When, milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly atMs: number;
   readonly connectivity?: ConnectivityFinding;
 }
 
-/** A called app's own answer. */
+/** Answer of the called app. */
 export interface AppAnswer {
   readonly success: boolean;
   readonly message: string;
   readonly customData: string;
-  /** When, milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly atMs: number;
 }
