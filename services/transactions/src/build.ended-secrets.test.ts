@@ -64,7 +64,7 @@ it('a transaction ends even if its operation cannot be decoded', async () => {
   const [kind] = kinds as [Kind];
   const id = await world.create({ operationId: operationOf(kind.case).id, operation: { kind } });
   await world.accept(id);
-  await world.spoil(id);
+  await world.corruptOperation(id);
   await world.result(id);
   await waitFor('the end', () => world.of(id).length === 2);
   await waitFor('no pending callback', async () => (await world.dueIds()).length === 0);

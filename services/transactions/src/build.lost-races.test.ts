@@ -133,7 +133,7 @@ describe('a transaction with concurrent reconciliations, sessions or start reque
   describe('is never both started and canceled', () => {
     it('if a late dispatch gets a start grant in a session that its document does not name', async () => {
       // The dispatch fails, so the sweeper claims it, and pauses.
-      world.linkAway = true;
+      world.linkUnavailable = true;
       let resume = () => {};
       const resumed = new Promise<void>((resolve) => {
         resume = resolve;
@@ -145,7 +145,7 @@ describe('a transaction with concurrent reconciliations, sessions or start reque
       };
       const first = await create();
       await waitFor('the claim', () => claimed);
-      world.linkAway = false;
+      world.linkUnavailable = false;
       // The reconciliation of session 1 offers it, and it is started there. Then the headset loses its storage.
       await world.reconcileOnline(1n, withoutRevoke);
       expect(await world.accept(first, 1n)).toMatchObject({ start: true });
@@ -196,7 +196,7 @@ describe('a transaction with concurrent reconciliations, sessions or start reque
       expect(ids(await again(2n))).toEqual([first]);
       // Lost again, before the start grant of session 2.
       const shown = () => world.helloConsumed(3n);
-      expect(await grantBySlow('found', first, shown)).toMatchObject({ kind: 'drop' });
+      expect(await grantBySlow('markFound', first, shown)).toMatchObject({ kind: 'drop' });
       expect(ids(await world.reconcileOnline(3n))).toEqual([first]);
       expect(await world.accept(first, 3n)).toMatchObject({ start: true });
     });
@@ -208,7 +208,7 @@ describe('a transaction with concurrent reconciliations, sessions or start reque
         const held = as === 'held' ? holds(first, HeldState.OFFERED) : [];
         const reconciled = async () =>
           expect(ids(await world.reconcileOnline(3n, { held }))).toEqual([first]);
-        expect(await grantBySlow('found', first, reconciled)).toMatchObject({ kind: 'drop' });
+        expect(await grantBySlow('markFound', first, reconciled)).toMatchObject({ kind: 'drop' });
         expect(await world.accept(first, 2n)).toMatchObject({ start: false });
         expect(await world.accept(first, 3n)).toMatchObject({ start: true });
       },

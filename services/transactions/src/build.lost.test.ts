@@ -30,9 +30,9 @@ describe('a transaction that a headset has lost', () => {
     const id = await create();
     await world.accept(id, 1n);
     await world.reconcileOnline(2n, { knowsRevoke });
-    world.linkAway = !heard;
+    world.linkUnavailable = !heard;
     await consumed(2n, knowsRevoke);
-    world.linkAway = false;
+    world.linkUnavailable = false;
     return id;
   };
   /** Created and started in session 2, which stays online; ends there if `ends`. */

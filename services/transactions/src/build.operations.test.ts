@@ -78,7 +78,7 @@ describe('results with a special form', () => {
     const id = await list();
     await world.accept(id);
     await waitFor('accepted', () => world.of(id).length === 1);
-    world.logAway = true;
+    world.logUnavailable = true;
     const devices = [
       { mode: BluetoothMode.CONNECTED, registered: true, name: 'Speaker', alias: 'S', address: '00:11' },
     ];
@@ -98,7 +98,7 @@ describe('results with a special form', () => {
     );
     await waitFor('the end', async () => (await world.status(id)) === 'PROCESSED');
     await world.stop();
-    world.logAway = false;
+    world.logUnavailable = false;
     await world.start();
     await waitFor('both', () => world.of(id).length === 2);
     expect(world.of(id)).toEqual([

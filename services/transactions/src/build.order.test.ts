@@ -23,10 +23,10 @@ describe('the previous operation in a dispatch', () => {
 
   /** Creates a transaction whose dispatch fails. */
   const createUndispatched = async (transactionId?: bigint) => {
-    world.linkAway = true;
+    world.linkUnavailable = true;
     const id = await world.create(transactionId === undefined ? {} : { transactionId });
     await waitFor('the failed dispatch', () => world.failedDispatches === 1);
-    world.linkAway = false;
+    world.linkUnavailable = false;
     return id;
   };
 

@@ -175,7 +175,7 @@ describe('progress of updates', () => {
       'an empty outbox',
       async () => (await world.admin.showTransaction({ transactionId: BigInt(id) })).outboxSize === 0,
     );
-    world.logAway = true;
+    world.logUnavailable = true;
     await world.progress(id, 0.1, 1n);
     await world.progress(id, 0.2, 2n);
     await waitFor(
@@ -184,7 +184,7 @@ describe('progress of updates', () => {
     );
     const { transactions } = await world.admin.listTransactionsOfDevice({ deviceId: device, openOnly: true });
     expect(transactions.map((t) => [Number(t.transactionId), t.operationId])).toEqual([[id, app]]);
-    world.logAway = false;
+    world.logUnavailable = false;
   });
 
   it('keeps its ids and sequence numbers over a crash; of unpublished reports only the newest is sent', async () => {
@@ -192,13 +192,13 @@ describe('progress of updates', () => {
     await world.progress(id, 0.1, 1n);
     await waitFor('the first', () => world.of(id).length === 2);
     const behind = await world.create();
-    world.logAway = true;
+    world.logUnavailable = true;
     await world.progress(id, 0.2, 2n);
     await world.progress(id, 0.3, 3n);
     await world.result(behind);
     await waitFor('both to be stored', async () => (await world.status(behind)) === 'PROCESSED');
     await world.stop();
-    world.logAway = false;
+    world.logUnavailable = false;
     await world.start();
     await waitFor('the unpublished callback', () => world.of(id).length === 3);
     await world.progress(id, 0.3, 3n);
@@ -293,7 +293,7 @@ describe('progress of updates', () => {
       'is not delayed if the due time of %s was written by a clock that was a day ahead',
       async (_, report, last) => {
         const id = await update();
-        world.logAway = true;
+        world.logUnavailable = true;
         await world.progress(id, 0.1, 1n);
         await world.progress(id, 0.6, 2n);
         await report(id);
@@ -304,7 +304,7 @@ describe('progress of updates', () => {
           .collection<TransactionDocument>('transactions')
           .updateOne({ _id: id }, { $set: { dueAt: new Date(Date.now() + 86_400_000) } });
         await bed.close();
-        world.logAway = false;
+        world.logUnavailable = false;
         await start();
         await waitFor('the pending callback', () => values(id).some((one) => isDeepStrictEqual(one, last)));
       },
@@ -327,7 +327,7 @@ describe('progress of updates', () => {
   // by rule B9
   it('is not published by a slow sweeper after later callbacks', async () => {
     const id = await update();
-    world.logAway = true;
+    world.logUnavailable = true;
     await world.progress(id, 0.1, 1n);
     const [claimed, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     world.afterClaim = () => {
@@ -335,7 +335,7 @@ describe('progress of updates', () => {
       return resumed.promise;
     };
     await claimed.promise;
-    world.logAway = false;
+    world.logUnavailable = false;
     await world.progress(id, 0.9, 2n);
     await world.result(id);
     await waitFor('the end', () => world.of(id).at(-1)?.['notificationType'] === 'processed');

@@ -135,7 +135,7 @@ describe('a started transaction whose cancellation is requested', () => {
     const id = await create();
     await world.accept(id, 1n);
     await world.reconcileOnline(2n);
-    world.linkAway = true;
+    world.linkUnavailable = true;
     await world.helloConsumed(2n);
     expect(world.reconciledAgain).toEqual([]);
     expect(await world.reconcileOnline(3n)).toMatchObject({ offers: [[id, 0]] });

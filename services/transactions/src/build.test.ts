@@ -106,7 +106,7 @@ describe('transactions', () => {
   it('is listed without reading its operation, because a page of 100 could have 100 MiB of operations', async () => {
     const id = await world.create();
     await waitFor('the dispatch', () => world.dispatched.includes(id));
-    await world.strip(id);
+    await world.removeOperation(id);
     const page = { applicationId: application, perPage: 10, page: 1 };
     const listed = (await world.tx.listTransactions(page)).transactions;
     const ofDevice = (await world.admin.listTransactionsOfDevice({ deviceId: device })).transactions;
@@ -124,14 +124,14 @@ describe('transactions', () => {
       await world.create({ operationId: 'put-v1-applications-devices-settings-wifi' }),
     ] as const;
     await waitFor('the dispatches', () => others.every((id) => world.dispatched.includes(id)));
-    for (const id of [ids[0], ids[1]]) await world.strip(id);
+    for (const id of [ids[0], ids[1]]) await world.removeOperation(id);
     expect((await world.reconcileOnline(7n)).offers.map(([id]) => id)).toEqual([ids[2], ...others]);
-    for (const id of [ids[2], ...others]) await world.strip(id);
+    for (const id of [ids[2], ...others]) await world.removeOperation(id);
     await world.create({ activationEpoch: 2n, raisesFloor: FloorReason.RESET });
     await waitFor('all callbacks', () => [...ids, ...others].every((id) => world.of(id).length === 1));
     const last = await world.create({ activationEpoch: 2n });
     await waitFor('the dispatch', () => world.dispatched.includes(last));
-    await world.strip(last);
+    await world.removeOperation(last);
     const caller = { clientId: 'c', applicationId: application };
     const { canceledTransactionIds } = await world.tx.cancelTransactions({ caller, deviceId: device });
     expect(canceledTransactionIds).toContain(BigInt(last));
@@ -339,10 +339,10 @@ describe('transactions', () => {
 
   // proves api/4/created-published, api/4/resend-online
   it('retries a failed dispatch, and offers waiting transactions when the headset comes online', async () => {
-    world.linkAway = true;
+    world.linkUnavailable = true;
     const id = await world.create();
     expect(await world.status(id)).toBe('CREATED');
-    world.linkAway = false;
+    world.linkUnavailable = false;
     await waitFor('the dispatch by the sweeper', () => world.dispatched.includes(id));
     await waitFor('the mark', async () => (await world.status(id)) === 'PUBLISHED');
     const online = await world.sessions.headsetOnline({ deviceId: device, sessionEpoch: 7n, held: [] });
@@ -351,24 +351,24 @@ describe('transactions', () => {
   });
 
   it('dispatches a transaction whose due time was written by a clock that was a day ahead', async () => {
-    world.linkAway = true;
+    world.linkUnavailable = true;
     const id = await world.create();
     await world.bed.store
       .collection<TransactionDocument>('transactions')
       .updateOne({ _id: id }, { $set: { dueAt: new Date(Date.now() + 86_400_000) } });
-    world.linkAway = false;
+    world.linkUnavailable = false;
     await waitFor('the dispatch by the sweeper', () => world.dispatched.includes(id));
   });
 
   it('dispatches the other transactions of a batch if one cannot be decoded', async () => {
-    world.linkAway = true;
+    world.linkUnavailable = true;
     const [first = 0, spoilt = 0, last = 0] = [
       await world.create(),
       await world.create(),
       await world.create(),
     ];
-    await world.spoil(spoilt);
-    world.linkAway = false;
+    await world.corruptOperation(spoilt);
+    world.linkUnavailable = false;
     await waitFor(
       'the dispatches by the sweeper',
       () => world.dispatched.includes(first) && world.dispatched.includes(last),

@@ -63,24 +63,24 @@ describe('a canceled activation', () => {
   });
 
   it('while devices is unavailable sends its callback, and the sweeper repeats the undo', async () => {
-    world.devicesAway = true;
+    world.devicesUnavailable = true;
     const id = await world.create({ operationId: activate });
     expect(await cancel()).toEqual([id]);
     await ended(id);
     expect(world.undone).toEqual([]);
     expect(await world.dueIds()).toEqual([id]);
-    world.devicesAway = false;
+    world.devicesUnavailable = false;
     await waitFor('the undo', () => world.undone.length > 0);
     await waitFor('nothing due', async () => (await world.dueIds()).length === 0);
     expect(world.of(id)).toHaveLength(1);
   });
 
   it('that a restart interrupts is undone afterwards', async () => {
-    world.devicesAway = true;
+    world.devicesUnavailable = true;
     const id = await world.create({ operationId: activate });
     await cancel();
     await world.stop();
-    world.devicesAway = false;
+    world.devicesUnavailable = false;
     await world.start();
     await waitFor('the undo', () => world.undone.some(([undone]) => undone === id));
     await waitFor('nothing due', async () => (await world.dueIds()).length === 0);

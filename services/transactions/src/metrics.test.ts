@@ -6,7 +6,7 @@ import type { Queries } from './ports/queries.ts';
 test('while the database is unavailable, only its values are missing; afterwards they return', async () => {
   let away = false;
   const answer = async () => {
-    if (away) throw new DomainError('unavailable', 'away');
+    if (away) throw new DomainError('unavailable', 'unavailable');
     return 3;
   };
   const store = { countOpen: answer, countCancelRequests: answer, countDue: answer, oldestOpenAtMs: answer };

@@ -3,7 +3,7 @@ import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/even
 import { resetDoneMessage } from '../domain/callbacks.ts';
 import { resetOperation } from '../domain/forms/operations.ts';
 import { heldOf } from '../domain/held.ts';
-import { isGone } from '../domain/online.ts';
+import { isMissing } from '../domain/online.ts';
 import type { ReportDeps } from './dependencies.ts';
 
 /**
@@ -19,14 +19,14 @@ export async function applyHello(
 ): Promise<void> {
   const epoch = Number(event.sessionEpoch);
   const session = { epoch, held: heldOf(hello.held) };
-  const gone = (await store.acceptedOfDevice(event.deviceId)).filter((t) => isGone(t, session));
-  const resets = gone.filter((t) => t.operationId === resetOperation);
+  const missing = (await store.acceptedOfDevice(event.deviceId)).filter((t) => isMissing(t, session));
+  const resets = missing.filter((t) => t.operationId === resetOperation);
   const end = { success: true, message: resetDoneMessage, atMs: Number(event.receivedAtMs) || clock.now() };
   for (const { id } of resets) {
     const ended = await store.finishReset(id, epoch, end, clock.now());
     if (ended) outbox.publish(ended);
   }
-  const lost = gone.filter((t) => t.operationId !== resetOperation);
+  const lost = missing.filter((t) => t.operationId !== resetOperation);
   if (lost.length === 0) return;
   await store.markLost(
     lost.map(({ id }) => id),

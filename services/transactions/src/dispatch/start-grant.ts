@@ -64,14 +64,14 @@ export async function grantStart(deps: StartGrantDependencies, request: StartReq
     if (message === undefined) {
       if (await accept(minimum)) return start;
     } else {
-      const refused = await store.refuse(
+      const rejected = await store.rejectStart(
         id,
         session,
         minActivationEpoch,
         { message, lostEpoch },
         clock.now(),
       );
-      if (refused) outbox.publish(refused);
+      if (rejected) outbox.publish(rejected);
     }
     t = await store.get(id);
   }
@@ -80,9 +80,9 @@ export async function grantStart(deps: StartGrantDependencies, request: StartReq
   if (Math.max(t.sentEpoch, t.lostEpoch) > sessionEpoch) return drop('A newer session has it.');
   if (!isEnd(t.status) && t.activationEpoch >= minActivationEpoch) {
     const isNamed = t.sentEpoch === sessionEpoch && t.lostEpoch === 0;
-    // The document must name this session first, so that no reconciliation cancels the transaction as lost. If `found`
+    // The document must name this session first, so that no reconciliation cancels the transaction as lost. If `markFound`
     // fails, the document has changed, and the request is repeated.
-    if (t.status === 'accepted' && !isNamed && !(await store.found(id, session, t.lostEpoch))) {
+    if (t.status === 'accepted' && !isNamed && !(await store.markFound(id, session, t.lostEpoch))) {
       return grantStart(deps, request);
     }
     if (t.cancelRequested) return { kind: 'revoke', reason: t.cancelRequested };

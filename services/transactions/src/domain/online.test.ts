@@ -2,7 +2,7 @@ import { resetOperation } from './forms/operations.ts';
 import {
   type Held,
   type HeldAs,
-  isGone,
+  isMissing,
   type OnlineSession,
   type OpenTransaction,
   reconcileAgain,
@@ -371,9 +371,12 @@ describe('reconciliation of a device’s transactions when its session starts', 
     [7, new Map(), false],
     [8, new Map(), false],
     [0, new Map(), false],
-  ])('a reset sent to session %d is gone for session 7 if it is not held (%#)', (sentEpoch, holds, gone) => {
-    expect(isGone({ id: 1, sentEpoch }, { epoch: 7, held: holds })).toBe(gone);
-  });
+  ])(
+    'a reset sent to session %d is missing in session 7 if it is not held (%#)',
+    (sentEpoch, holds, missing) => {
+      expect(isMissing({ id: 1, sentEpoch }, { epoch: 7, held: holds })).toBe(missing);
+    },
+  );
 
   it('cancels transactions below the minimum activation epoch with its message; they supersede nothing', () => {
     const minimumEpoch = { epoch: 4, message: cancelMessages.deactivation };

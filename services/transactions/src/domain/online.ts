@@ -87,7 +87,7 @@ export interface Cancellation {
 }
 
 /** Whether it was dispatched to an earlier session and the headset no longer holds it. */
-export function isGone(
+export function isMissing(
   t: Pick<OpenTransaction, 'id' | 'sentEpoch'>,
   session: { readonly epoch: number; readonly held: Held },
 ): boolean {
@@ -157,7 +157,7 @@ function decideOnline(t: OpenTransaction, session: OnlineSession, isNewest: bool
   // The log most likely contains the result of a started transaction that the headset no longer holds; an offer would
   // repeat the operation. When the hello is consumed from the log, it ends a reset (rule B7) and shows other
   // transactions as lost (ADR 0057).
-  if (t.status === 'accepted' && isGone(t, session)) return undefined;
+  if (t.status === 'accepted' && isMissing(t, session)) return undefined;
   const found = held && t.lostEpoch > 0 ? { found: true as const } : {};
   if (held === 'finished') {
     // The headset's report ends the transaction.

@@ -4,7 +4,7 @@ import {
   type EventType,
   eventTypes,
   type Status,
-  statesThatTake,
+  statesBefore,
   statuses,
   transition,
 } from './state.ts';
@@ -15,65 +15,65 @@ const table: Record<Status, Record<EventType, string>> = {
     published: 'published',
     accept: 'accepted +accepted',
     progress: '-',
-    refuse: 'processed +processed',
+    reject: 'processed +processed',
     result: 'processed +processed',
     revoked: 'canceled +canceled',
     'reset-done': '-',
     answer: 'processed +processed+answer',
-    'cancel-away': 'canceled +canceled',
-    'cancel-reachable': 'canceled +canceled',
+    'cancel-offline': 'canceled +canceled',
+    'cancel-online': 'canceled +canceled',
     'cancel-by-platform': 'canceled +canceled',
   },
   published: {
     published: '-',
     accept: 'accepted +accepted',
     progress: '-',
-    refuse: 'processed +processed',
+    reject: 'processed +processed',
     result: 'processed +processed',
     revoked: 'canceled +canceled',
     'reset-done': '-',
     answer: 'processed +processed+answer',
-    'cancel-away': 'canceled +canceled',
-    'cancel-reachable': '-',
+    'cancel-offline': 'canceled +canceled',
+    'cancel-online': '-',
     'cancel-by-platform': 'canceled +canceled',
   },
   accepted: {
     published: '-',
     accept: '-',
     progress: 'accepted +progress',
-    refuse: '-',
+    reject: '-',
     result: 'processed +processed',
     revoked: 'canceled +canceled',
     'reset-done': 'processed +processed',
     answer: 'processed +processed+answer',
-    'cancel-away': '-',
-    'cancel-reachable': '-',
+    'cancel-offline': '-',
+    'cancel-online': '-',
     'cancel-by-platform': 'canceled +canceled',
   },
   processed: {
     published: '-',
     accept: '-',
     progress: '-',
-    refuse: '-',
+    reject: '-',
     result: '-',
     revoked: '-',
     'reset-done': '-',
     answer: 'processed +answer',
-    'cancel-away': '-',
-    'cancel-reachable': '-',
+    'cancel-offline': '-',
+    'cancel-online': '-',
     'cancel-by-platform': '-',
   },
   canceled: {
     published: '-',
     accept: '-',
     progress: '-',
-    refuse: '-',
+    reject: '-',
     result: '-',
     revoked: '-',
     'reset-done': '-',
     answer: '-',
-    'cancel-away': '-',
-    'cancel-reachable': '-',
+    'cancel-offline': '-',
+    'cancel-online': '-',
     'cancel-by-platform': '-',
   },
 };
@@ -101,13 +101,13 @@ describe('the life of a transaction', () => {
   });
 
   it('derives the conditions of the conditional updates', () => {
-    expect(statesThatTake('accept', 'accepted')).toEqual(['created', 'published']);
-    expect(statesThatTake('progress', 'accepted')).toEqual(['accepted']);
-    expect(statesThatTake('refuse', 'processed')).toEqual(['created', 'published']);
-    expect(statesThatTake('reset-done', 'processed')).toEqual(['accepted']);
-    expect(statesThatTake('result', 'processed')).toEqual(['created', 'published', 'accepted']);
-    expect(statesThatTake('cancel-reachable', 'canceled')).toEqual(['created']);
-    expect(statesThatTake('cancel-away', 'canceled')).toEqual(['created', 'published']);
+    expect(statesBefore('accept', 'accepted')).toEqual(['created', 'published']);
+    expect(statesBefore('progress', 'accepted')).toEqual(['accepted']);
+    expect(statesBefore('reject', 'processed')).toEqual(['created', 'published']);
+    expect(statesBefore('reset-done', 'processed')).toEqual(['accepted']);
+    expect(statesBefore('result', 'processed')).toEqual(['created', 'published', 'accepted']);
+    expect(statesBefore('cancel-online', 'canceled')).toEqual(['created']);
+    expect(statesBefore('cancel-offline', 'canceled')).toEqual(['created', 'published']);
   });
 });
 
@@ -166,13 +166,13 @@ describe('changes of an event', () => {
     ]);
   });
 
-  it.each(['refuse', 'revoked', 'cancel-away', 'cancel-reachable', 'cancel-by-platform'] as const)(
+  it.each(['reject', 'revoked', 'cancel-offline', 'cancel-online', 'cancel-by-platform'] as const)(
     '%s ends it as a failure with its message, now',
     (type) => {
       const changes = changesOf({ type, message: 'why' }, now);
       expect(changes).toHaveLength(1);
       const failure = { success: false, message: 'why', atMs: now };
-      const kind = type === 'refuse' ? 'processed' : 'canceled';
+      const kind = type === 'reject' ? 'processed' : 'canceled';
       expect(changes[0]).toMatchObject({ to: kind, callbacks: [{ kind, ...failure }], end: failure });
     },
   );

@@ -16,7 +16,7 @@ export const eventTypes = [
   // The headset reports progress.
   'progress',
   // The headset requested the start, but is too old (rule C14).
-  'refuse',
+  'reject',
   // The headset reports the end.
   'result',
   // The headset has given it up after a cancel request of the cloud (rule A11).
@@ -26,8 +26,8 @@ export const eventTypes = [
   // The called app has sent its answer (rule A8).
   'answer',
   // The integrator cancels while the headset is offline, or while it has a session.
-  'cancel-away',
-  'cancel-reachable',
+  'cancel-offline',
+  'cancel-online',
   // Superseded, retry limit exceeded, or below the minimum activation epoch.
   'cancel-by-platform',
 ] as const;
@@ -51,7 +51,7 @@ export function transition(status: Status, event: EventType): Outcome | undefine
         : undefined;
     case 'progress':
       return status === 'accepted' ? { status, callbacks: ['progress'] } : undefined;
-    case 'refuse':
+    case 'reject':
       return status === 'created' || status === 'published'
         ? { status: 'processed', callbacks: ['processed'] }
         : undefined;
@@ -65,9 +65,9 @@ export function transition(status: Status, event: EventType): Outcome | undefine
       if (status === 'processed') return { status, callbacks: ['answer'] };
       if (status === 'canceled') return undefined;
       return { status: 'processed', callbacks: ['processed', 'answer'] };
-    case 'cancel-reachable':
+    case 'cancel-online':
       return status === 'created' ? { status: 'canceled', callbacks: ['canceled'] } : undefined;
-    case 'cancel-away':
+    case 'cancel-offline':
       return status === 'created' || status === 'published'
         ? { status: 'canceled', callbacks: ['canceled'] }
         : undefined;
@@ -77,7 +77,7 @@ export function transition(status: Status, event: EventType): Outcome | undefine
 }
 
 /** Returns the states in which an event leads to `to`: the condition of the store's update. */
-export function statesThatTake(event: EventType, to: Status): Status[] {
+export function statesBefore(event: EventType, to: Status): Status[] {
   return statuses.filter((s) => {
     const outcome = transition(s, event);
     return outcome?.status === to;
@@ -90,7 +90,7 @@ export type TransactionEvent =
   | { readonly type: 'result' | 'reset-done'; readonly end: End }
   | { readonly type: 'answer'; readonly answer: AppAnswer }
   | {
-      readonly type: 'refuse' | 'revoked' | 'cancel-away' | 'cancel-reachable' | 'cancel-by-platform';
+      readonly type: 'reject' | 'revoked' | 'cancel-offline' | 'cancel-online' | 'cancel-by-platform';
       readonly message: string;
     };
 

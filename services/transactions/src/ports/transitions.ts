@@ -86,7 +86,7 @@ export interface Transitions {
    * Ends a transaction whose start was requested by a headset that is too old. An accepted transaction is ended only while
    * the hello of session `lostEpoch` shows it as lost.
    */
-  refuse(
+  rejectStart(
     id: number,
     session: RequestingSession,
     minActivationEpoch: number,
@@ -121,7 +121,7 @@ export interface Transitions {
    * Removes the lost mark of an accepted transaction that the session has. False: a newer session has it, it has ended,
    * or `lostEpoch` has changed.
    */
-  found(id: number, session: RequestingSession, lostEpoch: number): Promise<boolean>;
+  markFound(id: number, session: RequestingSession, lostEpoch: number): Promise<boolean>;
   /** Ends an accepted reset as done, unless session `epoch` or a newer one has it. */
   finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
   /** Stores the answer of the called app; only for operations with such an answer. */

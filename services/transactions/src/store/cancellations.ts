@@ -48,7 +48,7 @@ export function createCancellations(
     },
     async cancelByRequest({ ids, deviceId, applicationId, stamp, reachable }, now) {
       if (ids.length === 0) return [];
-      const type = reachable ? 'cancel-reachable' : 'cancel-away';
+      const type = reachable ? 'cancel-online' : 'cancel-offline';
       const filter: Filter<TransactionDocument> = { deviceId, applicationId, open: true };
       return cancel(ids, filter, { type, message: cancelMessages.request }, { stamp, now });
     },

@@ -72,7 +72,7 @@ export function createApply(changes: ReturnType<typeof createChanges>): Apply {
 }
 
 /** Makes each change with its own write. */
-export function directly(collection: StoreCollection<TransactionDocument>): Changer {
+export function oneByOne(collection: StoreCollection<TransactionDocument>): Changer {
   return ({ filter, update }) => collection.findOneAndUpdate(filter, update, { returnDocument: 'after' });
 }
 

@@ -15,7 +15,7 @@ const openAtOnce = 64;
 export function openOfDevices(
   transactions: StoreCollection<TransactionDocument>,
 ): (deviceId: string) => Promise<OpenOfDevice[]> {
-  const alone = async (deviceId: string): Promise<OpenOfDevice[]> => {
+  const readSeparately = async (deviceId: string): Promise<OpenOfDevice[]> => {
     const options = { sort: { _id: 1 as const }, projection: openFields, limit: openAtOnce };
     const open: OpenOfDevice[] = [];
     for (let after = 0; ; after = open.at(-1)?.id ?? 0) {
@@ -35,7 +35,7 @@ export function openOfDevices(
         },
       )
       .toArray();
-  if (transactions.batchesAtOnce !== undefined) return alone;
+  if (transactions.batchesAtOnce !== undefined) return readSeparately;
   return coalesce<string, OpenOfDevice[]>({
     ...batchLimits(transactions),
     async run(deviceIds) {
@@ -49,7 +49,7 @@ export function openOfDevices(
         deviceIds.map(async (id): Promise<ItemOutcome<OpenOfDevice[]>> => {
           if (isWhole(id)) return { value: (byDevice.get(id) ?? []).map(toOpen) };
           // A failed read must not fail the reads of other devices.
-          return alone(id).then(
+          return readSeparately(id).then(
             (value) => ({ value }),
             (error: unknown) => ({ error }),
           );

@@ -2,7 +2,7 @@ import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { maxProgressReports } from '../domain/callbacks.ts';
 import { operationsWithProgress } from '../domain/forms/operations.ts';
-import { statesThatTake } from '../domain/state.ts';
+import { statesBefore } from '../domain/state.ts';
 import type { ReportedProgress, Transitions } from '../ports/transitions.ts';
 import { type createChanges, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
@@ -31,7 +31,7 @@ export function createProgressStore(
     'progress.deferred.reportId': { $not: { $gte: reportId } },
   });
   const running: Filter<TransactionDocument> = {
-    status: { $in: statesThatTake('progress', 'accepted') },
+    status: { $in: statesBefore('progress', 'accepted') },
     operationId: { $in: [...operationsWithProgress] },
   };
   const fields = ({ reportId, value, message, atMs }: ReportedProgress) => ({
@@ -102,7 +102,7 @@ export function createProgressStore(
       const document = await transactions.findOneAndUpdate(
         {
           _id: id,
-          status: { $in: statesThatTake('progress', 'accepted') },
+          status: { $in: statesBefore('progress', 'accepted') },
           'progress.deferred.reportId': deferred.reportId,
         },
         {

@@ -2,7 +2,7 @@ import { coalescedChange } from '@headset-cloud/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { answeredOperations } from '../domain/forms/operations.ts';
 import type { Reporter, Transitions } from '../ports/transitions.ts';
-import { type Apply, type Condition, directly, toStored } from './changes.ts';
+import { type Apply, type Condition, oneByOne, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
 type ReportedStore = Pick<Transitions, 'finish' | 'finishReset' | 'revoked' | 'answer'>;
@@ -36,7 +36,7 @@ export function createReportedStore(
   deps: { apply: Apply; reportable: Reportable },
 ): ReportedStore {
   const { apply, reportable } = deps;
-  const alone = directly(reported);
+  const single = oneByOne(reported);
   const finish = coalescedChange(reported, 'resultStamp');
   return {
     async finish(id, reporter, end, now) {
@@ -48,7 +48,7 @@ export function createReportedStore(
 
     async finishReset(id, epoch, end, now) {
       const document = await apply(
-        alone,
+        single,
         { _id: id, sentEpoch: { $lt: epoch } },
         { type: 'reset-done', end },
         now,
@@ -64,9 +64,9 @@ export function createReportedStore(
         if (message === undefined) {
           // No cancellation was requested: the operation has failed.
           const end = { success: false, message: 'The device did not carry out the operation.', atMs };
-          return apply(alone, { ...filter, wish: { $exists: false } }, { type: 'result', end }, now);
+          return apply(single, { ...filter, wish: { $exists: false } }, { type: 'result', end }, now);
         }
-        return apply(alone, filter, { type: 'revoked', message }, now);
+        return apply(single, filter, { type: 'revoked', message }, now);
       });
       return document && toStored(document);
     },
@@ -78,7 +78,7 @@ export function createReportedStore(
           operationId: { $in: [...answeredOperations] },
           answeredAt: { $exists: false },
         };
-        return apply(alone, unanswered, { type: 'answer', answer }, now, { answeredAt: new Date(now) });
+        return apply(single, unanswered, { type: 'answer', answer }, now, { answeredAt: new Date(now) });
       });
       return answered && toStored(answered);
     },

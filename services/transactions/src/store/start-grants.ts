@@ -1,10 +1,10 @@
 import { coalescedChange } from '@headset-cloud/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { Transitions } from '../ports/transitions.ts';
-import { type Apply, directly, toStored } from './changes.ts';
+import { type Apply, oneByOne, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
-type StartGrants = Pick<Transitions, 'accept' | 'refuse'>;
+type StartGrants = Pick<Transitions, 'accept' | 'rejectStart'>;
 
 /** Gives the start grant to a session, or ends a transaction if the session's headset is too old for it. */
 export function createStartGrants(
@@ -33,7 +33,7 @@ export function createStartGrants(
       );
       return document && toStored(document);
     },
-    async refuse(id, { deviceId, epoch }, minActivationEpoch, { message, lostEpoch }, now) {
+    async rejectStart(id, { deviceId, epoch }, minActivationEpoch, { message, lostEpoch }, now) {
       const filter = {
         _id: id,
         deviceId,
@@ -43,12 +43,12 @@ export function createStartGrants(
       const document =
         lostEpoch > 0
           ? await apply(
-              directly(transactions),
+              oneByOne(transactions),
               { ...filter, lostEpoch },
               { type: 'result', end: { success: false, message, atMs: now } },
               now,
             )
-          : await apply(directly(transactions), filter, { type: 'refuse', message }, now, {
+          : await apply(oneByOne(transactions), filter, { type: 'reject', message }, now, {
               sentEpoch: epoch,
             });
       return document && toStored(document);

@@ -2,7 +2,6 @@ import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import type { TransactionStore } from '../ports/transaction-store.ts';
 import { createCancellations } from './cancellations.ts';
 import { createApply, createChanges } from './changes.ts';
-import { createDeliveryMarks } from './delivery-marks.ts';
 import { createDeviceCountersStore } from './device-counters.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 import { createIdSource, createTransactionIds } from './ids.ts';
@@ -11,6 +10,7 @@ import { createOutboxStore } from './outbox.ts';
 import { createProgressStore } from './progress.ts';
 import { createQueries } from './queries.ts';
 import { createReportable, createReportedStore } from './reported.ts';
+import { createSessionMarks } from './session-marks.ts';
 import { createStartGrants } from './start-grants.ts';
 
 /** Implements the port with MongoDB's API, for both stacks (rule C5). */
@@ -32,7 +32,7 @@ export function createTransactionStore(
     ...counters,
     ...createTransactionIds(ids, counters),
     ...createInsert(transactions, { changes }),
-    ...createDeliveryMarks(transactions, reported),
+    ...createSessionMarks(transactions, reported),
     ...createStartGrants(transactions, { apply }),
     ...createReportedStore(reported, { apply, reportable }),
     ...createProgressStore(reported, { changes, reportable, intervalMs: options.progressIntervalMs }),

@@ -52,7 +52,7 @@ export class World {
   /** Previous operation of each entry of `dispatched`. */
   readonly previous: number[] = [];
   /** While true, device-link is unavailable. */
-  linkAway = false;
+  linkUnavailable = false;
   /** Difference of the service's clock to the real clock; milliseconds. */
   aheadMs = 0;
   /** Fixed time of the service's clock, milliseconds since 1970; undefined: the clock runs. */
@@ -60,7 +60,7 @@ export class World {
   /** Number of dispatches that failed because device-link was unavailable. */
   failedDispatches = 0;
   activated = true;
-  devicesAway = false;
+  devicesUnavailable = false;
   /** Activations that devices undid: transaction id, and its number of callbacks at that time. */
   readonly undone: [number, number][] = [];
   /** Withdrawals that device-link got: transaction id and reason. */
@@ -86,16 +86,16 @@ export class World {
     body: Record<string, unknown>;
   }[] = [];
   /** While true, notifications cannot be published. */
-  logAway = false;
+  logUnavailable = false;
 
   async start(config: Record<string, string> = {}): Promise<void> {
     this.bed = openTestBed('transactions', { directory: this.directory });
     this.channel.register([
       bind(DeliveryService, {
         deliver: async (r) => {
-          if (this.linkAway) {
+          if (this.linkUnavailable) {
             this.failedDispatches += r.handOvers.length;
-            throw new DomainError('unavailable', 'away');
+            throw new DomainError('unavailable', 'unavailable');
           }
           for (const { offer, previousTransactionId } of r.handOvers) {
             this.dispatched.push(Number(offer?.transactionId));
@@ -112,7 +112,7 @@ export class World {
           return {};
         },
         judgeAgain: async ({ sessionEpoch }) => {
-          if (this.linkAway) throw new DomainError('unavailable', 'away');
+          if (this.linkUnavailable) throw new DomainError('unavailable', 'unavailable');
           this.reconciledAgain.push(sessionEpoch);
           return {};
         },
@@ -127,7 +127,7 @@ export class World {
       bindSome(DevicesService, {
         getActivation: async ({ deviceId }) => ({ deviceId, activated: this.activated }),
         undoActivation: async ({ transactionId }) => {
-          if (this.devicesAway) throw new DomainError('unavailable', 'away');
+          if (this.devicesUnavailable) throw new DomainError('unavailable', 'unavailable');
           this.undone.push([Number(transactionId), this.of(Number(transactionId)).length]);
           return {};
         },
@@ -189,12 +189,12 @@ export class World {
   }
 
   /** Makes a stored operation undecodable. */
-  async spoil(id: number): Promise<void> {
+  async corruptOperation(id: number): Promise<void> {
     await this.#documents.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
   }
 
   /** Removes the stored operation, so that every read of it fails. */
-  async strip(id: number): Promise<void> {
+  async removeOperation(id: number): Promise<void> {
     await this.#documents.updateOne({ _id: id }, { $unset: { operation: true } });
   }
 
@@ -373,7 +373,8 @@ export class World {
 
   #faultyLog(): EventLog {
     const publish: EventLog['publish'] = async (topic, events, options) => {
-      if (this.logAway && topic === topics.notifications) throw new DomainError('unavailable', 'away');
+      if (this.logUnavailable && topic === topics.notifications)
+        throw new DomainError('unavailable', 'unavailable');
       await this.bed.log.publish(topic, events, options);
     };
     return new Proxy(this.bed.log, {

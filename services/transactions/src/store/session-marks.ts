@@ -1,18 +1,18 @@
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import { statesThatTake } from '../domain/state.ts';
+import { statesBefore } from '../domain/state.ts';
 import type { Transitions } from '../ports/transitions.ts';
 import type { TransactionDocument } from './documents.ts';
 
-type DeliveryMarks = Pick<Transitions, 'markPublished' | 'markReconciled' | 'markLost' | 'found'>;
+type SessionMarks = Pick<Transitions, 'markPublished' | 'markReconciled' | 'markLost' | 'markFound'>;
 
 /**
  * Writes which session has a transaction, and whether it is lost. `reported` is the same collection with the settling
  * 'in-order', for writes that result from the log.
  */
-export function createDeliveryMarks(
+export function createSessionMarks(
   transactions: StoreCollection<TransactionDocument>,
   reported: StoreCollection<TransactionDocument>,
-): DeliveryMarks {
+): SessionMarks {
   return {
     async markPublished(marks, now) {
       // All transactions of offline headsets have the session epoch 0, so one update can mark many.
@@ -22,7 +22,7 @@ export function createDeliveryMarks(
           updateMany: {
             filter: {
               _id: { $in: dispatched.map((m) => m.id) },
-              status: { $in: statesThatTake('published', 'published') },
+              status: { $in: statesBefore('published', 'published') },
             },
             update: {
               $set: { status: 'published' as const, updatedAt: new Date(now) },
@@ -80,7 +80,7 @@ export function createDeliveryMarks(
         { $max: { lostEpoch: epoch } },
       );
     },
-    async found(id, { deviceId, epoch }, lostEpoch) {
+    async markFound(id, { deviceId, epoch }, lostEpoch) {
       const isLost = lostEpoch > 0 ? lostEpoch : { $exists: false };
       const { matchedCount } = await transactions.updateOne(
         { _id: id, deviceId, status: 'accepted', sentEpoch: { $lte: epoch }, lostEpoch: isLost },
