@@ -25,7 +25,10 @@ describe('a transaction that a headset has lost', () => {
 
   /** The hello of a session is consumed: it holds nothing. */
   const consumed = (epoch: bigint, knowsRevoke = true) => world.helloConsumed(epoch, knowsRevoke);
-  /** Started in session 1, and lost: the hello of session 2 is consumed. `heard`: device-link gets the request to reconcile. */
+  /**
+   * Started in session 1, and lost: the hello of session 2 is consumed. `heard`: device-link gets the request to
+   * reconcile.
+   */
   const lost = async ({ heard = true, knowsRevoke = true } = {}) => {
     const id = await create();
     await world.accept(id, 1n);

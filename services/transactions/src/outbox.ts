@@ -81,8 +81,8 @@ export function createOutbox(deps: {
   return {
     publish(t) {
       if (t.outbox.length === 0) return;
-      // An older read of the document, by a slow sweeper. The newer read contains its callbacks that were still pending.
-      // Its progress is replaced, and would be published after later callbacks.
+      // An older read of the document, by a slow sweeper. The newer read contains its callbacks that were still
+      // pending. Its progress is replaced, and would be published after later callbacks.
       if (t.outboxSeq < (newest.get(t.id) ?? 0)) return;
       newest.set(t.id, t.outboxSeq);
       const earlier: Promise<void>[] = [];

@@ -50,8 +50,8 @@ export function createSweeper(deps: {
   };
 
   /**
-   * Sets due times further in the future than a correct clock writes to now. Runs rarely: for an instance whose clock is
-   * behind, all due times seem wrong, and correcting them at every sweep would repeat all work.
+   * Sets due times further in the future than a correct clock writes to now. Runs rarely: for an instance whose clock
+   * is behind, all due times seem wrong, and correcting them at every sweep would repeat all work.
    */
   const aheadMs = 2 * Math.max(deps.claimMs, deps.progressIntervalMs);
   const correctDueTimes = rarely(clock, aheadMs, async () => {

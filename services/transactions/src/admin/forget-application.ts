@@ -6,8 +6,8 @@ import { cancelMessages } from '../domain/state.ts';
 import type { ForgetDependencies } from './forget-device.ts';
 
 /**
- * Removes an application's transactions (ADR 0047). Their callbacks in notifier are found by the application, so the order
- * does not matter.
+ * Removes an application's transactions (ADR 0047). Their callbacks in notifier are found by the application, so the
+ * order does not matter.
  */
 export function applicationForgetHandler({
   forgetting,

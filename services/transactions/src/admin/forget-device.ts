@@ -23,8 +23,8 @@ export interface ForgetDependencies {
 type AdminHandlers = Handlers<typeof TransactionsAdminService>;
 
 /**
- * Removes a device's transactions (ADR 0047). Their callbacks in notifier are found by transaction id only. So ctl first
- * removes the callbacks of a page, then passes the page's ids to this call.
+ * Removes a device's transactions (ADR 0047). Their callbacks in notifier are found by transaction id only. So ctl
+ * first removes the callbacks of a page, then passes the page's ids to this call.
  */
 export function forgetHandler({
   forgetting,

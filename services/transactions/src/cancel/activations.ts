@@ -5,9 +5,9 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { CanceledTransaction } from '../ports/transitions.ts';
 
 /**
- * Undoes the activation of a canceled transaction in devices (ADR 0063). Returns true if it is undone or the transaction is
- * no canceled activation, false if devices is unavailable and the call must be repeated. Never throws; may be repeated at
- * any time.
+ * Undoes the activation of a canceled transaction in devices (ADR 0063). Returns true if it is undone or the
+ * transaction is no canceled activation, false if devices is unavailable and the call must be repeated. Never throws;
+ * may be repeated at any time.
  */
 export type UndoActivation = (
   canceled: Pick<CanceledTransaction, 'id' | 'deviceId' | 'operationId' | 'status'>,

@@ -38,9 +38,9 @@ export async function planCancel(
 }
 
 /**
- * Cancels the planned transactions that may be canceled (specification API 4, rule A10), and returns their ids. All runs
- * of a plan return the same ids: states only advance, so a later run cannot cancel a transaction that an earlier run could
- * not cancel.
+ * Cancels the planned transactions that may be canceled (specification API 4, rule A10), and returns their ids. All
+ * runs of a plan return the same ids: states only advance, so a later run cannot cancel a transaction that an earlier
+ * run could not cancel.
  */
 export async function cancelTransactions(
   deps: {
@@ -54,7 +54,8 @@ export async function cancelTransactions(
 ): Promise<number[]> {
   const { plan, ...owner } = request;
   const canceled = await deps.store.cancelByRequest({ ...owner, ...plan }, deps.clock.now());
-  // Before the answer, so that the caller then reads the device as deactivated. If devices is unavailable, the outbox retries.
+  // Before the answer, so that the caller then reads the device as deactivated. If devices is unavailable, the outbox
+  // retries.
   await Promise.all(canceled.map(deps.undoActivation));
   for (const t of canceled) deps.outbox.publish(t);
   if (canceled.length > 0) deps.dispatcher.withdraw(canceled, 'canceled');

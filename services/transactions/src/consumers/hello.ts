@@ -7,10 +7,10 @@ import { isMissing } from '../domain/online.ts';
 import type { ReportDeps } from './dependencies.ts';
 
 /**
- * Handles accepted transactions of earlier sessions that the headset no longer holds. A reset is done (rule B7). Other
- * transactions are marked as lost, because the headset has lost its storage, and are offered again (ADR 0057). This needs
- * the hello from the log and not the call at the session's start: the log orders the hello after all earlier reports, so
- * an existing result has been consumed before.
+ * Handles accepted transactions of earlier sessions that the headset no longer holds. A reset is done (rule B7).
+ * Other transactions are marked as lost, because the headset has lost its storage, and are offered again (ADR 0057).
+ * This needs the hello from the log and not the call at the session's start: the log orders the hello after all
+ * earlier reports, so an existing result has been consumed before.
  */
 export async function applyHello(
   { store, outbox, dispatcher, clock }: ReportDeps,

@@ -3,7 +3,10 @@ import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/even
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
-/** Ends a transaction that the headset has given up: canceled if a cancellation was requested, otherwise failed (rule A11). */
+/**
+ * Ends a transaction that the headset has given up: canceled if a cancellation was requested, otherwise failed (rule
+ * A11).
+ */
 export async function applyRevoked(
   { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,

@@ -41,8 +41,9 @@ function workOf(event: DeviceReportEvent): ((deps: ReportDeps) => Promise<void>)
 }
 
 /**
- * Consumes headsets' reports about transactions (progress, results, revoked transactions, answers of apps) and hellos.
- * Idempotent: each change is conditional on the transaction's state, so an event may arrive twice, late or out of order.
+ * Consumes headsets' reports about transactions (progress, results, revoked transactions, answers of apps) and
+ * hellos. Idempotent: each change is conditional on the transaction's state, so an event may arrive twice, late or
+ * out of order.
  */
 export function createReportConsumer(deps: ReportDeps): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {

@@ -51,8 +51,8 @@ export interface WantedTransaction {
 
 /**
  * Creates a transaction and returns its id; idempotent if the id was drawn before (rule B8). The device counters are
- * advanced before the transaction is stored (rule B4). So a create for an ended activation is rejected, and a transaction
- * that is stored after a concurrent deactivation or reset is canceled when it is dispatched. Throws
+ * advanced before the transaction is stored (rule B4). So a create for an ended activation is rejected, and a
+ * transaction that is stored after a concurrent deactivation or reset is canceled when it is dispatched. Throws
  * `device_not_activated`, `too_many_requests` (ADR 0040) and, for a firmware downgrade, `invalid_argument`.
  */
 export async function createTransaction(
@@ -133,8 +133,8 @@ async function createAdmitted(deps: CreateDependencies, wanted: WantedTransactio
 }
 
 /**
- * Adds a firmware update to the device's queue; throws if it would be a downgrade. False: the queue has an update with a
- * higher id, so this update needs a new id.
+ * Adds a firmware update to the device's queue; throws if it would be a downgrade. False: the queue has an update
+ * with a higher id, so this update needs a new id.
  */
 async function isQueued(
   { store, clock }: CreateDependencies,

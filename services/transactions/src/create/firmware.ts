@@ -11,9 +11,9 @@ const maxTries = 20;
 /**
  * Adds a firmware update to the device's queue, between drawing its id and storing its transaction. Throws
  * `invalid_argument` if it would be a downgrade after an unprocessed update (rule A13). The queue is in the device
- * counters and is replaced only if it is unchanged since the read, so the later of two concurrent calls sees the earlier.
- * False: the queue has an update with a higher id, so this update needs a new id. With `idIsFixed` the id is kept; the
- * headset then rejects an older version that runs afterwards.
+ * counters and is replaced only if it is unchanged since the read, so the later of two concurrent calls sees the
+ * earlier. False: the queue has an update with a higher id, so this update needs a new id. With `idIsFixed` the id is
+ * kept; the headset then rejects an older version that runs afterwards.
  */
 export async function queueFirmware(
   store: DeviceCountersStore & Pick<Queries, 'getMany'>,

@@ -19,8 +19,8 @@ const answerBytes = 1024 * 1024;
 const readAtOnce = 8;
 
 /**
- * Reads the transactions to offer, in order, without those that have ended. With `bounded`, transactions that do not fit
- * into the answer are not read: many may wait for a headset after a long time offline.
+ * Reads the transactions to offer, in order, without those that have ended. With `bounded`, transactions that do not
+ * fit into the answer are not read: many may wait for a headset after a long time offline.
  */
 export async function readOffers(
   store: Pick<Queries, 'getMany'>,

@@ -22,7 +22,9 @@ export interface OnlineAnswer {
   readonly starts: readonly number[];
   /** Transactions that the headset holds as started and must give up, if that is still possible. */
   readonly revocations: readonly { readonly id: number; readonly message: string }[];
-  /** Ids to drop: ended transactions that the headset holds; in a repeated reconciliation, the canceled transactions. */
+  /**
+   * Ids to drop: ended transactions that the headset holds; in a repeated reconciliation, the canceled transactions.
+   */
   readonly drops: readonly number[];
   /** Highest id of the device at the reconciliation. */
   readonly through: number;
@@ -45,10 +47,10 @@ type ReconciledSession = Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke' | 
 };
 
 /**
- * Reconciles a session: cancels and marks transactions, and returns the messages to send (rules B5, B6). May be repeated
- * for a session at any time, because a retry in the same session is not counted again. If a transaction was started
- * between its read and its cancellation, the reconciliation is repeated (rule B1). This terminates, because states only
- * advance.
+ * Reconciles a session: cancels and marks transactions, and returns the messages to send (rules B5, B6). May be
+ * repeated for a session at any time, because a retry in the same session is not counted again. If a transaction was
+ * started between its read and its cancellation, the reconciliation is repeated (rule B1). This terminates, because
+ * states only advance.
  */
 export async function reconcileSession(deps: OnlineDeps, session: ReconciledSession): Promise<OnlineAnswer> {
   for (;;) {

@@ -32,8 +32,8 @@ const start: StartAnswer = { kind: 'start' };
 const drop = (reason: string): StartAnswer => ({ kind: 'drop', reason });
 
 /**
- * Gives the start grant: one conditional update to accepted, with its callback (rule B1). Fails a transaction that needs
- * a newer headset (rule C14). A repeated request is answered by the current state.
+ * Gives the start grant: one conditional update to accepted, with its callback (rule B1). Fails a transaction that
+ * needs a newer headset (rule C14). A repeated request is answered by the current state.
  */
 export async function grantStart(deps: StartGrantDependencies, request: StartRequest): Promise<StartAnswer> {
   const { store, outbox, dispatcher, clock } = deps;
@@ -80,8 +80,8 @@ export async function grantStart(deps: StartGrantDependencies, request: StartReq
   if (Math.max(t.sentEpoch, t.lostEpoch) > sessionEpoch) return drop('A newer session has it.');
   if (!isEnd(t.status) && t.activationEpoch >= minActivationEpoch) {
     const isNamed = t.sentEpoch === sessionEpoch && t.lostEpoch === 0;
-    // The document must name this session first, so that no reconciliation cancels the transaction as lost. If `markFound`
-    // fails, the document has changed, and the request is repeated.
+    // The document must name this session first, so that no reconciliation cancels the transaction as lost. If
+    // `markFound` fails, the document has changed, and the request is repeated.
     if (t.status === 'accepted' && !isNamed && !(await store.markFound(id, session, t.lostEpoch))) {
       return grantStart(deps, request);
     }

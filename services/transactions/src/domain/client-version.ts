@@ -7,8 +7,8 @@ export interface Versions {
 }
 
 /**
- * Returns the message of a headset that is too old for an operation, or undefined (rules A13 and C14). An unknown version
- * counts as the oldest.
+ * Returns the message of a headset that is too old for an operation, or undefined (rules A13 and C14). An unknown
+ * version counts as the oldest.
  */
 export function tooOldMessage(of: Versions, minimum: Versions): string | undefined {
   for (const what of ['client', 'firmware'] as const) {

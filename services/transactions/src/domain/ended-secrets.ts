@@ -22,7 +22,8 @@ const withSecrets: ReadonlySet<string> = new Set(
 
 /**
  * Returns the operation of an ended transaction without its `erased_at_end` fields: client secret, passwords, free
- * content of apps (specification API 3 and 7). Undefined: there is nothing to erase, or the operation cannot be decoded.
+ * content of apps (specification API 3 and 7). Undefined: there is nothing to erase, or the operation cannot be
+ * decoded.
  */
 export function withoutEndedSecrets(of: {
   readonly operationId: string;

@@ -15,8 +15,8 @@ const maxQueued = 100;
 
 /**
  * Adds a firmware update to the queue. Returns the new queue, or the newer version if the update would be a downgrade
- * after an unprocessed update (rule A13). An equal version is no downgrade. `isUnprocessed` decides which earlier updates
- * stay in the queue.
+ * after an unprocessed update (rule A13). An equal version is no downgrade. `isUnprocessed` decides which earlier
+ * updates stay in the queue.
  */
 export function enqueueFirmware(
   queued: readonly QueuedFirmware[],

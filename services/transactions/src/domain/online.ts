@@ -6,7 +6,9 @@ export interface OpenTransaction {
   readonly id: number;
   readonly status: Status;
   readonly operationId: string;
-  /** "package@version" of an update, otherwise empty. The latest transaction is determined per operation and subject. */
+  /**
+   * "package@version" of an update, otherwise empty. The latest transaction is determined per operation and subject.
+   */
   readonly subject: string;
   readonly activationEpoch: number;
   /** Counted retries. */
@@ -191,8 +193,8 @@ function unchanged({ id, attempts }: OpenTransaction): Mark {
 }
 
 /**
- * Whether the transaction is lost and must be offered: it was not dispatched since, or only to this session, which may not
- * have received it. The session's `ready` clears the mark (rule B5).
+ * Whether the transaction is lost and must be offered: it was not dispatched since, or only to this session, which
+ * may not have received it. The session's `ready` clears the mark (rule B5).
  */
 export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>): boolean {
   const { status, lostEpoch, sentEpoch } = t;
@@ -234,9 +236,9 @@ function reasonToCancel(
 }
 
 /**
- * Counts a retry: a dispatch to this session after a dispatch to an earlier session (rule B6). Retries within the interval
- * count once, so that a flapping network does not use up the limit. A retry does not count if the transaction has
- * advanced further than ever before. After an unresponsive session a retry always counts.
+ * Counts a retry: a dispatch to this session after a dispatch to an earlier session (rule B6). Retries within the
+ * interval count once, so that a flapping network does not use up the limit. A retry does not count if the
+ * transaction has advanced further than ever before. After an unresponsive session a retry always counts.
  */
 function countRetry(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Mark {
   const advance = advanceOf(t);
@@ -256,9 +258,9 @@ function advanceOf(t: Pick<OpenTransaction, 'status' | 'bestProgress'>): number 
 }
 
 /**
- * Whether the headset may have started the transaction: it was accepted, or it may have been accepted before the database
- * was restored from a backup. The restore requests the cancellation of all unprocessed transactions (ADR 0035), which
- * only a client that supports `revoke` can answer.
+ * Whether the headset may have started the transaction: it was accepted, or it may have been accepted before the
+ * database was restored from a backup. The restore requests the cancellation of all unprocessed transactions (ADR
+ * 0035), which only a client that supports `revoke` can answer.
  */
 function mayHaveStarted(t: OpenTransaction, session: OnlineSession): boolean {
   return t.status === 'accepted' || (t.cancelRequested !== '' && session.knowsRevoke);

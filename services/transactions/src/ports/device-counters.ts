@@ -32,7 +32,9 @@ export interface DeviceCountersStore {
   /** Reads the counters of a device; concurrent reads are batched. */
   countersOf(deviceId: string): Promise<DeviceCounters>;
   minimumEpochOf(deviceId: string): Promise<MinimumEpoch | undefined>;
-  /** Advances the minimum activation epoch without a transaction, unless the device already has this activation epoch. */
+  /**
+   * Advances the minimum activation epoch without a transaction, unless the device already has this activation epoch.
+   */
   advanceMinimumEpoch(deviceId: string, minimumEpoch: MinimumEpoch, now: number): Promise<void>;
   /** Returns the requested firmware updates; `changes` is the version of the list. */
   firmwareQueue(deviceId: string): Promise<{

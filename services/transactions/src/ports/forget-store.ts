@@ -12,7 +12,9 @@ export interface ForgetPage {
 /** Finds and deletes transactions when an operator forgets a device or an application (ADR 0047). */
 export interface ForgetStore {
   page(deviceId: string, after: string): Promise<ForgetPage>;
-  /** Deletes those of `ids` that belong to the device, have ended and have no pending callback; returns their number. */
+  /**
+   * Deletes those of `ids` that belong to the device, have ended and have no pending callback; returns their number.
+   */
   remove(deviceId: string, ids: readonly number[]): Promise<number>;
   /** Returns the application's transactions after the id `after`, of all devices; `next` is 0 on the last page. */
   pageOfApplication(

@@ -1,6 +1,6 @@
 /**
- * Limit of the open transactions of a device or an application (ADR 0040). Each process may exceed the limit by a tenth,
- * because it does not count the creates of other processes at once.
+ * Limit of the open transactions of a device or an application (ADR 0040). Each process may exceed the limit by a
+ * tenth, because it does not count the creates of other processes at once.
  */
 export interface OpenLimit {
   /** Admits a create; undefined: the limit `most` is reached. Call the returned function when the create has ended. */

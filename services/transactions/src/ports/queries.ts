@@ -42,10 +42,15 @@ export interface Queries {
   getMany(ids: readonly number[]): Promise<StoredTransaction[]>;
   list(query: ListQuery): Promise<ListedTransaction[]>;
   listOfDevice(deviceId: string, openOnly: boolean, limit: number): Promise<ListedTransaction[]>;
-  /** Returns transactions in order of id, which is the order of creation; without an application only unprocessed ones. */
+  /**
+   * Returns transactions in order of id, which is the order of creation; without an application only unprocessed
+   * ones.
+   */
   find(query: FindQuery): Promise<ListedTransaction[]>;
   openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
-  /** Returns the ids of `of` with a later transaction of the same operation and subject that was accepted or is open. */
+  /**
+   * Returns the ids of `of` with a later transaction of the same operation and subject that was accepted or is open.
+   */
   supersededOf(of: readonly OpenOfDevice[], deviceId: string): Promise<ReadonlySet<number>>;
   /** Returns the device's accepted transactions; concurrent reads are batched. */
   acceptedOfDevice(deviceId: string): Promise<readonly AcceptedTransaction[]>;

@@ -73,8 +73,9 @@ export interface Transitions {
   /** Writes the decisions of a reconciliation, with the session epoch; created → published. */
   markReconciled(marks: readonly Mark[], sessionEpoch: number, now: number): Promise<void>;
   /**
-   * Gives the start grant to a session: published → accepted. Not for a transaction below the minimum activation epoch,
-   * or that a newer session has (rule B1). If the transaction has minimum versions, `session.meets` must equal them.
+   * Gives the start grant to a session: created or published → accepted. Not for a transaction below the minimum
+   * activation epoch, or that a newer session has (rule B1). If the transaction has minimum versions, `session.meets`
+   * must equal them.
    */
   accept(
     id: number,
@@ -83,8 +84,8 @@ export interface Transitions {
     now: number,
   ): Promise<StoredTransaction | null>;
   /**
-   * Ends a transaction whose start was requested by a headset that is too old. An accepted transaction is ended only while
-   * the hello of session `lostEpoch` shows it as lost.
+   * Ends a transaction whose start was requested by a headset that is too old. An accepted transaction is ended only
+   * while the hello of session `lostEpoch` shows it as lost.
    */
   rejectStart(
     id: number,
@@ -113,8 +114,8 @@ export interface Transitions {
   /** Ends a transaction that the headset has given up: canceled after a `revoke`, otherwise failed. */
   revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
   /**
-   * Marks accepted transactions as lost by the hello of session `epoch` (ADR 0057), unless this session or a newer one has
-   * them.
+   * Marks accepted transactions as lost by the hello of session `epoch` (ADR 0057), unless this session or a newer
+   * one has them.
    */
   markLost(ids: readonly number[], epoch: number): Promise<void>;
   /**

@@ -7,8 +7,8 @@ import type { TransactionDocument } from './documents.ts';
 const fields = { deviceId: 1, operationId: 1, sentEpoch: 1 } as const;
 
 /**
- * Returns a reader of a device's accepted transactions, for the consumer of hellos (rule B7, ADR 0057). Concurrent reads
- * share one query.
+ * Returns a reader of a device's accepted transactions, for the consumer of hellos (rule B7, ADR 0057). Concurrent
+ * reads share one query.
  */
 export function acceptedOfDevices(
   transactions: StoreCollection<TransactionDocument>,

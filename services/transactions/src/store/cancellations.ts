@@ -11,7 +11,10 @@ type Cancellations = Pick<Transitions, 'cancelByPlatform' | 'cancelByRequest'>;
 /** Documents per write; few, because a document may have 1 MiB and the embedded store blocks during the write. */
 const canceledAtOnce = 16;
 
-/** Cancels several transactions with the same message. Canceled documents contain the stamp, so a repeat returns them again. */
+/**
+ * Cancels several transactions with the same message. Canceled documents contain the stamp, so a repeat returns them
+ * again.
+ */
 export function createCancellations(
   transactions: StoreCollection<TransactionDocument>,
   { changes }: { changes: ReturnType<typeof createChanges> },

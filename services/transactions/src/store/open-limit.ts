@@ -46,7 +46,9 @@ export function createOpenLimit(count: CountOpen, time: Time = systemTime): Open
     return known;
   }
 
-  /** Counts; concurrent callers share one count. Waits until no create is in progress, so that none is counted twice. */
+  /**
+   * Counts; concurrent callers share one count. Waits until no create is in progress, so that none is counted twice.
+   */
   function recount(key: string, most: number, known: Known): Promise<void> {
     const run = async (): Promise<void> => {
       if (known.inProgress > 0) {

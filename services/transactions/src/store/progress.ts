@@ -14,8 +14,8 @@ type ProgressStore = Pick<Transitions, 'progress' | 'publishDeferredProgress'>;
 const tooSoonShare = 0.9;
 
 /**
- * Stores the newest progress report of each update. Callbacks are an interval apart (rule A9): a report that arrives too
- * soon is deferred, and the sweeper makes its callback pending when the interval is over.
+ * Stores the newest progress report of each update. Callbacks are an interval apart (rule A9): a report that arrives
+ * too soon is deferred, and the sweeper makes its callback pending when the interval is over.
  */
 export function createProgressStore(
   transactions: StoreCollection<TransactionDocument>,

@@ -6,8 +6,8 @@ import type { TransactionDocument } from './documents.ts';
 type SessionMarks = Pick<Transitions, 'markPublished' | 'markReconciled' | 'markLost' | 'markFound'>;
 
 /**
- * Writes which session has a transaction, and whether it is lost. `reported` is the same collection with the settling
- * 'in-order', for writes that result from the log.
+ * Writes which session has a transaction, and whether it is lost. `reported` is the same collection with the option
+ * `settle: 'in-order'`, for writes that the consumer of the log makes.
  */
 export function createSessionMarks(
   transactions: StoreCollection<TransactionDocument>,

@@ -11,8 +11,8 @@ import type { TransactionDocument } from './documents.ts';
 const updates = [operationOf('updateApp').id, operationOf('updateFirmware').id];
 
 /**
- * States of an unprocessed transaction, in their order. Until a transaction is accepted, every offer contains the stored
- * ticket, so the ticket can be replaced. Afterwards the headset uses its own copy.
+ * States of an unprocessed transaction, in their order. Until a transaction is accepted, every offer contains the
+ * stored ticket, so the ticket can be replaced. Afterwards the headset uses its own copy.
  */
 const openInOrder: readonly Status[] = ['created', 'published', 'accepted'];
 const replaceableStates: Status[] = ['created', 'published'];

@@ -11,8 +11,8 @@ import { cut } from '@headset-cloud/runtime/characters.ts';
 import { maxListEntries, textBounds } from '../bounds.ts';
 
 /**
- * Findings of a headset, restricted to the specified values (specification Callbacks 3 and 8). Values that depend on the
- * operation are restricted by `connectivityBody`.
+ * Findings of a headset, restricted to the specified values (specification Callbacks 3 and 8). Values that depend on
+ * the operation are restricted by `connectivityBody`.
  */
 export interface ConnectivityFinding {
   readonly statusCode: number;
@@ -101,7 +101,8 @@ function securityOf(reported: string): string {
 
 /**
  * Returns the fields of a connectivity result after the common fields. Without a finding (the operation failed in the
- * cloud, or the headset reported none) the status code is 500 and the lists are empty. A failure never has status code 200.
+ * cloud, or the headset reported none) the status code is 500 and the lists are empty. A failure never has status
+ * code 200.
  */
 export function connectivityBody(
   operation: Operation['kind'] | undefined,
