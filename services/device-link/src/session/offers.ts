@@ -6,7 +6,7 @@ import { type Clock, monotonicMs, systemTime } from '@headset-cloud/runtime/cloc
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { callBackoff, retryWhile } from '../calls/retry.ts';
 import { limits } from '../domain/limits.ts';
-import { type GrantAnswer, OfferQueue, type Release } from '../domain/offer-queue.ts';
+import { OfferQueue, type Release } from '../domain/offer-queue.ts';
 import { OfferSequencer } from '../domain/offer-sequencer.ts';
 import { AnnouncedActivation } from './announced-activation.ts';
 import type { SessionContext } from './session-context.ts';
@@ -55,14 +55,7 @@ export class Offers {
     this.#session = session;
     this.#transactions = transactions;
     this.#deps = deps;
-    this.#grants = new StartGrants({
-      request: (id) => transactions.requestStartGrant(id, this.#traces.of(id)),
-      answered: (id, { answer, reason }) => this.#grantAnswered(id, answer, reason),
-      setFull: (full) => session.flow.stall('grants', full),
-      setEarlyFull: (full) => session.flow.stall('readies', full),
-      alive: session.isAlive,
-      failed: (error, attempt) => session.logFailure('a start could not be asked for', error, attempt),
-    });
+    this.#grants = new StartGrants(session, (id) => transactions.requestStartGrant(id, this.#traces.of(id)));
   }
 
   /** True after the first reconciliation: offers are sent. */
@@ -175,7 +168,12 @@ export class Offers {
   /** The headset is ready to start a transaction: requests the start grant (rule B1). */
   ready(id: number): void {
     if (!this.#online) this.#grants.keepEarly(id);
-    else if (this.#queue.ready(id, this.#monotonic()) === 'request') void this.#grants.request(id);
+    else if (this.#queue.ready(id, this.#monotonic()) === 'request') {
+      void this.#grants.request(id, ({ answer, reason }) => {
+        this.#sendReleased(this.#queue.grantAnswered(id, answer, reason));
+        this.flush();
+      });
+    }
   }
 
   /** Sends the offers that may be sent now. */
@@ -259,11 +257,6 @@ export class Offers {
     if (!answer || !isAlive()) return;
     const offers = new Map(answer.offers.map((offer) => [Number(offer.transactionId), offer]));
     this.#queue.read(ids.slice(0, answer.answered), offers);
-    this.flush();
-  }
-
-  #grantAnswered(id: number, answer: GrantAnswer, reason: string): void {
-    this.#sendReleased(this.#queue.grantAnswered(id, answer, reason));
     this.flush();
   }
 

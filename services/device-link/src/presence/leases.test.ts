@@ -2,8 +2,8 @@ import { status } from '@grpc/grpc-js';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
-import { requireProductionReady } from './config.ts';
-import { deviceId, type Instance, offer, passUntil, World, WrongClock } from './testing/world.ts';
+import { requireProductionReady } from '../config.ts';
+import { deviceId, type Instance, offer, passUntil, World, WrongClock } from '../testing/world.ts';
 
 let world: World;
 /** Clock and timers of the instances that `startFake` starts. It starts at the present, because tokens do. */

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
-import { deviceId, type Instance, offer, World } from './testing/world.ts';
+import { deviceId, type Instance, offer, World } from '../testing/world.ts';
 
 let world: World;
 let a: Instance;

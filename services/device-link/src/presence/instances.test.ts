@@ -2,8 +2,8 @@ import { status } from '@grpc/grpc-js';
 import { type GoAway, GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
-import type { RawHeadset } from './testing/raw-headset.ts';
-import { deviceId, type Instance, offer, otherDeviceId, World } from './testing/world.ts';
+import type { RawHeadset } from '../testing/raw-headset.ts';
+import { deviceId, type Instance, offer, otherDeviceId, World } from '../testing/world.ts';
 
 let world: World;
 let a: Instance;
