@@ -89,9 +89,7 @@ export class Session implements SessionContext {
     this.#transactions = new TransactionsClient(deps.transactions, deps.reconciliationLimiter, this);
     this.#offers = new Offers(this, this.#transactions, deps);
     this.#reports = new Reports(this, deps);
-    this.#urlRequests = new UrlRequests(deviceId, deps.urls, (error, inARow) =>
-      this.logFailure('an address could not be found', error, inARow),
-    );
+    this.#urlRequests = new UrlRequests(this, deps.urls);
   }
 
   readonly isAlive = (): boolean => !this.#ended;
@@ -199,7 +197,7 @@ export class Session implements SessionContext {
         const problem = checkUrlRequest(body.value);
         if (problem) return problem.reason;
         this.#deps.metrics.received('urlRequest');
-        this.#urlRequests.take(body.value, (value) => this.send({ case: 'urlAnswer', value }));
+        this.#urlRequests.take(body.value);
         return undefined;
       }
       case 'hello':
@@ -289,8 +287,8 @@ export class Session implements SessionContext {
   }
 
   #onReport(report: Report, about: bigint | undefined): void {
-    if (report.body.case === 'inventory')
-      this.#transactions.reportFirmware(report.body.value.firmwareVersion);
+    const { body } = report;
+    if (body.case === 'inventory') this.#transactions.reportFirmware(body.value.firmwareVersion);
     this.#reports.take(report, this.#offers.traceOf(about));
   }
 

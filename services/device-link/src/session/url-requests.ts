@@ -9,6 +9,7 @@ import type { DownloadsService } from '@headset-cloud/proto/updates/v1/service_p
 import type { Client } from '@headset-cloud/rpc/types.ts';
 import type { Limiter } from '../calls/limiter.ts';
 import { limits } from '../domain/limits.ts';
+import type { SessionContext } from './session-context.ts';
 
 type Answer = Omit<MessageInitShape<typeof UrlAnswerSchema>, '$typeName' | 'requestId'>;
 
@@ -33,38 +34,34 @@ const awayRetryMs = 3000;
  * retry delay.
  */
 export class UrlRequests {
-  readonly #deviceId: string;
+  readonly #session: Pick<SessionContext, 'deviceId' | 'send' | 'logFailure'>;
   readonly #services: UrlServices;
-  readonly #failed: (error: unknown, inARow: number) => void;
   readonly #open = new Map<bigint, AbortController>();
   /** Ids of the last answered requests: a repeated request may have crossed its answer. */
   readonly #answered = new Set<bigint>();
   #failures = 0;
 
-  constructor(deviceId: string, services: UrlServices, failed: (error: unknown, inARow: number) => void) {
-    this.#deviceId = deviceId;
+  constructor(session: Pick<SessionContext, 'deviceId' | 'send' | 'logFailure'>, services: UrlServices) {
+    this.#session = session;
     this.#services = services;
-    this.#failed = failed;
   }
 
   /**
-   * Calls `answer` once, unless the session ends before. A request with the id of an earlier one is a repetition
+   * Answers a request once, unless the session ends before. A request with the id of an earlier one is a repetition
    * (protocol page, "Addresses") and is ignored.
    */
-  take(request: UrlRequest, answer: (answer: MessageInitShape<typeof UrlAnswerSchema>) => void): void {
+  take(request: UrlRequest): void {
     const { requestId } = request;
     if (this.#open.has(requestId) || this.#answered.has(requestId)) return;
     if (this.#open.size >= limits.maxUrlsInFlight) {
-      this.#noteAnswered(requestId);
-      answer({ requestId, ...unavailable(busyRetryMs) });
+      this.#send(requestId, unavailable(busyRetryMs));
       return;
     }
     const ended = new AbortController();
     this.#open.set(requestId, ended);
     void this.#find(request, ended.signal).then((found) => {
       this.#open.delete(requestId);
-      this.#noteAnswered(requestId);
-      if (!ended.signal.aborted) answer({ requestId, ...found });
+      this.#send(requestId, found);
     });
   }
 
@@ -73,8 +70,9 @@ export class UrlRequests {
     for (const ended of this.#open.values()) ended.abort();
   }
 
-  /** Remembers as many ids as a headset may have requests open, since no more repetitions can be on their way. */
-  #noteAnswered(requestId: bigint): void {
+  /** Sends an answer and stores its id. No more repetitions can arrive than a headset may have open requests. */
+  #send(requestId: bigint, answer: Answer): void {
+    this.#session.send({ case: 'urlAnswer', value: { requestId, ...answer } });
     this.#answered.add(requestId);
     for (const oldest of this.#answered) {
       if (this.#answered.size <= limits.maxUrlsInFlight) break;
@@ -90,7 +88,7 @@ export class UrlRequests {
     } catch (error) {
       if (!signal.aborted) {
         this.#failures += 1;
-        this.#failed(error, this.#failures);
+        this.#session.logFailure('an address could not be found', error, this.#failures);
       }
       return unavailable((error as { retryAfterMs?: number }).retryAfterMs ?? awayRetryMs);
     }
@@ -98,7 +96,7 @@ export class UrlRequests {
 
   async #request({ about }: UrlRequest, signal: AbortSignal): Promise<Answer> {
     const { downloads, files, downloadLimiter } = this.#services;
-    const deviceId = this.#deviceId;
+    const { deviceId } = this.#session;
     if (about.case === 'upload') {
       const { url, refusal } = await files.getUploadUrl(
         { deviceId, upload: about.value },
