@@ -127,9 +127,9 @@ const judgedAgain: Safeguard = {
   name: 'without judging sessions again it finds what waits for a reconnect',
   mutations: [
     {
-      file: 'services/device-link/src/link/rejudge.ts',
-      from: 'void session.judgeAgain();',
-      to: 'session.judgedAtMs = before + everyMs;',
+      file: 'services/device-link/src/presence/reconciler.ts',
+      from: 'void session.reconcile();',
+      to: 'session.reconciledAtMs = before + everyMs;',
     },
   ],
   finds: 'nothing is unfinished at the end',
