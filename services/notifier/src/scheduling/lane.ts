@@ -56,7 +56,7 @@ const fullWaitMs = 50;
 
 /**
  * Works on one application's setting: decides when deliveries start, and refills its queue from the database. Stores
- * what the queue changes.
+ * the changes that the queue returns.
  */
 export class Lane implements DestinationUser {
   readonly name: string;
@@ -176,8 +176,9 @@ export class Lane implements DestinationUser {
     const now = time.monotonicNow();
     this.#queue.wake();
     let nextMs = this.#queue.wakeAtMs;
-    if (writer.full) nextMs = this.#queue.size > 0 || this.#maybeMore ? now + fullWaitMs : nextMs;
-    else if (now < this.#pausedUntilMs) nextMs = this.#pausedUntilMs;
+    if (writer.full) {
+      if (this.#queue.size > 0 || this.#maybeMore) nextMs = now + fullWaitMs;
+    } else if (now < this.#pausedUntilMs) nextMs = this.#pausedUntilMs;
     else {
       nextMs = Math.min(nextMs, this.#startReady(now));
       this.#refill();
