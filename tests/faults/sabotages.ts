@@ -60,8 +60,8 @@ const revocation: Safeguard = {
   mutations: [
     {
       file: 'services/transactions/src/domain/online.ts',
-      from: "else if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))) {",
-      to: 'else if (true) {',
+      from: "if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session)))",
+      to: 'if (true)',
     },
   ],
   finds: 'no transaction reported as canceled took effect',
