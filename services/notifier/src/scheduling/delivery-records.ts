@@ -1,7 +1,8 @@
 import type { Batch, Unsettled } from '@headset-cloud/eventlog/types.ts';
 import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
-import type { Delivery } from '../domain/delivery.ts';
-import type { ChangeWriter } from './change-writer.ts';
+import type { Delivery, DeliveryChange } from '../domain/delivery.ts';
+import { needsOwnership } from '../domain/next-step.ts';
+import type { ChangeWriter, WriteResult } from './change-writer.ts';
 
 /** Maximum deliveries without a record. */
 const maxUnrecorded = 500;
@@ -9,40 +10,41 @@ const maxUnrecorded = 500;
 const recordAfterMs = 1000;
 const checkEveryMs = 100;
 
-export interface UnrecordedOptions {
+export interface DeliveryRecordsOptions {
   readonly time: Time;
   readonly instanceId: string;
   readonly leaseMs: number;
-  readonly writer: Pick<ChangeWriter, 'add' | 'endOf' | 'stored'>;
+  readonly writer: Pick<ChangeWriter, 'add' | 'endOf'>;
 }
 
 interface Item {
   readonly delivery: Delivery;
   readonly batch: Pick<Batch, 'held'>;
   readonly sinceMs: number;
-  readonly recorded: PromiseWithResolvers<void>;
-  /** True if the writer has its record, which may not be durable yet. */
-  handedOver: boolean;
-  lost: boolean;
+  /** Resolves when the record is durable. False: the delivery belongs to another instance. */
+  readonly recorded: PromiseWithResolvers<boolean>;
+  /** The write of the record; undefined until it is requested. False: the delivery belongs to another instance. */
+  writing: Promise<boolean> | undefined;
 }
 
 /**
- * Deliveries whose first attempt may come before their record (ADR 0050): the log has their event, the database does
- * not know them. The offset passes the event only when the record, final or pending, is durable, so a crash before that
- * repeats the callback. Each delivery is recorded at its first change, after a second, or on request.
+ * Stores the changes of deliveries through the writer. Knows the deliveries without a record, whose first attempt may
+ * come before it (ADR 0050): the log has their event, the database does not know them. Each is recorded with its first
+ * change, after a second, or on request. The offset passes the event only when the record, final or pending, is
+ * durable, so a crash before that repeats the callback.
  */
-export class Unrecorded {
-  readonly #o: UnrecordedOptions;
+export class DeliveryRecords {
+  readonly #o: DeliveryRecordsOptions;
   readonly #items = new Map<string, Item>();
   readonly #byOrder = new Map<string, Set<Item>>();
   #expected = 0;
   #timer: Timer | undefined;
 
-  constructor(options: UnrecordedOptions) {
+  constructor(options: DeliveryRecordsOptions) {
     this.#o = options;
   }
 
-  /** Number of further deliveries that may be taken. */
+  /** Number of further deliveries without a record that may be taken. */
   get free(): number {
     return maxUnrecorded - this.#items.size - this.#expected;
   }
@@ -52,18 +54,12 @@ export class Unrecorded {
     this.#expected += count;
   }
 
-  /** Takes deliveries of a batch of the log. They belong to this instance. */
+  /** Takes deliveries without a record, of a batch of the log. They belong to this instance. */
   take(deliveries: readonly Delivery[], batch: Pick<Batch, 'held'>): void {
     const sinceMs = this.#o.time.monotonicNow();
     for (const delivery of deliveries) {
-      const item = {
-        delivery,
-        batch,
-        sinceMs,
-        recorded: Promise.withResolvers<void>(),
-        handedOver: false,
-        lost: false,
-      };
+      const recorded = Promise.withResolvers<boolean>();
+      const item: Item = { delivery, batch, sinceMs, recorded, writing: undefined };
       this.#items.set(delivery.id, item);
       if (delivery.order === 'none') continue;
       const ofOrder = this.#byOrder.get(delivery.orderKey) ?? new Set<Item>();
@@ -78,28 +74,35 @@ export class Unrecorded {
     return {
       durable: Promise.all(items.map(({ recorded }) => recorded.promise)).then(() => {}),
       hurry: () => {
-        for (const item of items) if (!item.handedOver) this.#record(item);
+        for (const item of items) void this.#record(item);
       },
     };
   }
 
   /** True while a delivery's record is not durable. */
-  has(id: string): boolean {
+  lacks(id: string): boolean {
     return this.#items.has(id);
   }
 
   /** True while a delivery has no record, and no other instance can have it. */
   mayGo(id: string): boolean {
     const item = this.#items.get(id);
-    return item !== undefined && !item.handedOver && item.batch.held();
+    return item !== undefined && !item.writing && item.batch.held();
   }
 
-  /** True if a delivery's record must still be written: the caller writes it with the first change. */
-  handOver(id: string): boolean {
+  /** Stores a change of a delivery that this instance works on, with its record if it has none. */
+  change(delivery: Delivery, change: DeliveryChange): void {
+    const { writer, instanceId } = this.#o;
+    const { id } = delivery;
     const item = this.#items.get(id);
-    if (!item || item.handedOver) return false;
-    item.handedOver = true;
-    return true;
+    const first = item?.writing ? undefined : item;
+    const result = writer.add({
+      id,
+      whole: first && delivery,
+      change,
+      onlyIfOwner: needsOwnership(change) ? instanceId : undefined,
+    });
+    if (first) first.writing = result.then((end) => this.#written(first, end));
   }
 
   /**
@@ -108,10 +111,12 @@ export class Unrecorded {
    */
   async record(id: string): Promise<boolean> {
     const item = this.#items.get(id);
-    if (!item) return true;
-    if (!item.handedOver) this.#record(item);
-    await this.#o.writer.stored([id]);
-    return !item.lost;
+    return item ? this.#record(item) : true;
+  }
+
+  /** Resolves when a delivery's record is durable. False if it belongs to another instance. */
+  async recorded(id: string): Promise<boolean> {
+    return this.#items.get(id)?.recorded.promise ?? true;
   }
 
   /**
@@ -123,20 +128,7 @@ export class Unrecorded {
     await Promise.all(items.map(({ delivery }) => this.record(delivery.id)));
   }
 
-  /** Must be called when a delivery's record is durable; `lost`: it belongs to another instance. */
-  recorded(id: string, lost: boolean): void {
-    const item = this.#items.get(id);
-    if (!item) return;
-    item.lost = lost;
-    this.#items.delete(id);
-    const { orderKey } = item.delivery;
-    const ofOrder = this.#byOrder.get(orderKey);
-    ofOrder?.delete(item);
-    if (ofOrder?.size === 0) this.#byOrder.delete(orderKey);
-    item.recorded.resolve();
-  }
-
-  /** True if a later delivery of its order key is here. */
+  /** True if a later delivery of its order key has no durable record. */
   hasLater({ orderKey, sequence }: Pick<Delivery, 'orderKey' | 'sequence'>): boolean {
     return this.#ofOrder(orderKey).some(({ delivery }) => delivery.sequence > sequence);
   }
@@ -150,8 +142,8 @@ export class Unrecorded {
     const earlier = this.#ofOrder(orderKey).filter(
       ({ delivery: { id, sequence: its } }) => its < sequence && writer.endOf(id) !== 'delivered',
     );
-    await writer.stored(earlier.filter((item) => item.handedOver).map(({ delivery }) => delivery.id));
-    return earlier.every((item) => item.handedOver);
+    const written = await Promise.all(earlier.map(({ writing }) => writing));
+    return !written.includes(undefined);
   }
 
   stop(): void {
@@ -162,24 +154,30 @@ export class Unrecorded {
     return [...(this.#byOrder.get(orderKey) ?? [])];
   }
 
-  #record(item: Item): void {
-    const { time, instanceId, leaseMs, writer } = this.#o;
-    item.handedOver = true;
-    const { delivery } = item;
-    writer.add({
-      id: delivery.id,
-      whole: delivery,
-      change: { owner: instanceId, dueAtMs: time.now() + leaseMs },
-      onlyIfOwner: instanceId,
-    });
+  #record(item: Item): Promise<boolean> {
+    const { time, instanceId, leaseMs } = this.#o;
+    if (!item.writing) this.change(item.delivery, { owner: instanceId, dueAtMs: time.now() + leaseMs });
+    return item.writing as unknown as Promise<boolean>;
+  }
+
+  /** Returns false if the delivery belongs to another instance. */
+  #written(item: Item, result: WriteResult): boolean {
+    if (result === 'given up') return true;
+    const { id, orderKey } = item.delivery;
+    this.#items.delete(id);
+    const ofOrder = this.#byOrder.get(orderKey);
+    ofOrder?.delete(item);
+    if (ofOrder?.size === 0) this.#byOrder.delete(orderKey);
+    const mine = result !== 'lost';
+    item.recorded.resolve(mine);
+    return mine;
   }
 
   #checkSoon(): void {
     this.#timer ??= this.#o.time.setTimeout(() => {
       this.#timer = undefined;
       const beforeMs = this.#o.time.monotonicNow() - recordAfterMs;
-      for (const item of this.#items.values())
-        if (!item.handedOver && item.sinceMs < beforeMs) this.#record(item);
+      for (const item of this.#items.values()) if (item.sinceMs < beforeMs) void this.#record(item);
       if (this.#items.size > 0) this.#checkSoon();
     }, checkEveryMs);
   }

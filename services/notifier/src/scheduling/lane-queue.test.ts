@@ -1,36 +1,34 @@
+import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { TryOutcome } from '../domain/next-step.ts';
 import type { ConditionalChange } from '../ports/delivery-store.ts';
-import type { ChangeWriter } from './change-writer.ts';
+import { DeliveryRecords } from './delivery-records.ts';
 import { FinishedOrders } from './finished-orders.ts';
-import { LaneQueue, type Taken } from './lane-queue.ts';
-import { StepRunner } from './step-runner.ts';
+import { type Changed, LaneQueue, type Taken } from './lane-queue.ts';
 
 const now = 1_700_000_000_000;
+let time: FakeTime;
 let stored: ConditionalChange[];
 let finished: FinishedOrders;
-/** Ids of deliveries that are not recorded yet. */
-let unrecordedIds: Set<string>;
 let queue: LaneQueue;
-let steps: StepRunner;
+let records: DeliveryRecords;
 
 beforeEach(() => {
+  time = createFakeTime(now);
   stored = [];
   finished = new FinishedOrders();
-  unrecordedIds = new Set();
-  queue = new LaneQueue(() => {});
-  const writer = { add: (change: ConditionalChange) => stored.push(change) } as unknown as ChangeWriter;
-  steps = new StepRunner({
-    clock: { now: () => now },
-    instanceId: 'i-1',
-    writer,
-    finished,
-    unrecorded: { handOver: (id) => unrecordedIds.delete(id) },
-    onDead: () => {},
-  });
+  queue = new LaneQueue(time, finished);
+  const add = async (change: ConditionalChange) => {
+    stored.push(change);
+    return 'stored' as const;
+  };
+  const writer = { add, endOf: () => undefined };
+  records = new DeliveryRecords({ time, instanceId: 'i-1', leaseMs: 10_000, writer });
 });
-// No timer is left, because nothing waits any more.
-afterEach(() => queue.wakeAll());
+
+const store = (changes: Changed[]) => {
+  for (const { delivery, change } of changes) records.change(delivery, change);
+};
 
 function add(id: string, more: Partial<Delivery> = {}): void {
   const sequence = Number(id.slice(2));
@@ -43,7 +41,7 @@ function add(id: string, more: Partial<Delivery> = {}): void {
     nextAttemptAtMs: now - 5,
     dueAtMs: now + 9000,
   };
-  queue.add({
+  const changes = queue.add({
     delivery: {
       replaceable: false,
       takenOver: false,
@@ -54,10 +52,11 @@ function add(id: string, more: Partial<Delivery> = {}): void {
     } as Delivery,
     patientUntilMs: Number.POSITIVE_INFINITY,
   });
+  store(changes);
 }
 const take = () => queue.take() as Taken;
 const follow = (taken: Taken, outcome: TryOutcome, lane = { crowded: false, stopping: false }) =>
-  steps.follow(queue, taken, outcome, lane);
+  store(queue.follow(taken, outcome, lane));
 const failed = (pauseMs: number): TryOutcome => ({
   kind: 'attempted',
   change: { status: 'pending', attempts: 1, nextAttemptAtMs: now + pauseMs },
@@ -170,4 +169,69 @@ test('deliveries that a shutdown aborted are given back, each with its own due t
     { id: 'n-1', change: { owner: null, dueAtMs: now - 5 }, onlyIfOwner: 'i-1' },
     { id: 'n-2', change: { owner: null, dueAtMs: now + 7 }, onlyIfOwner: 'i-1' },
   ]);
+});
+
+test('a chain is ready again when its time has come, and not before', async () => {
+  add('n-1');
+  add('i-2', { order: 'none' });
+  follow(take(), failed(1000));
+  follow(take(), failed(3000));
+  expect(queue.wakeAtMs).toBe(time.monotonicNow() + 1000);
+  await time.advance(999);
+  queue.wake();
+  expect(queue.readyCount).toBe(0);
+  await time.advance(1);
+  queue.wake();
+  expect(take().entry.delivery.id).toBe('n-1');
+  expect(queue.take()).toBeUndefined();
+  expect(queue.wakeAtMs).toBe(time.monotonicNow() + 2000);
+  queue.wakeAll();
+  queue.wake();
+  expect(take().entry.delivery.id).toBe('i-2');
+  expect(queue.wakeAtMs).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('a progress that a later event replaces before it is sent is stored as replaced', () => {
+  add('n-1', { replaceable: true });
+  add('n-2');
+  expect(left()).toEqual(['n-2']);
+  expect(queue.size).toBe(1);
+  expect(stored).toMatchObject([{ id: 'n-1', change: { status: 'replaced' }, onlyIfOwner: 'i-1' }]);
+});
+
+test('only the last ready chains leave memory, and each delivery keeps its own due time', () => {
+  for (const id of ['i-1', 'i-2', 'i-3']) add(id, { order: 'none' });
+  take();
+  store(queue.shrink(2));
+  expect(left()).toEqual(['i-1', 'i-2']);
+  store(queue.shrink(0));
+  expect(left()).toEqual(['i-1']);
+  expect(stored).toEqual(
+    ['i-3', 'i-2'].map((id) => ({ id, change: { owner: null, dueAtMs: now - 5 }, onlyIfOwner: 'i-1' })),
+  );
+});
+
+test('deliveries that are given up leave ready and waiting chains, but not a chain that is being worked on', () => {
+  for (const id of ['i-1', 'i-2', 'i-3']) add(id, { order: 'none' });
+  follow(take(), failed(1000));
+  take();
+  stored = [];
+  store(queue.giveUp(() => true, 'destination failing'));
+  expect(left()).toEqual(['i-2']);
+  expect(stored.map(({ id, change }) => [id, change.status, change.lastOutcome])).toEqual([
+    ['i-3', 'dead', 'destination failing'],
+    ['i-1', 'dead', 'destination failing'],
+  ]);
+  expect(queue.size).toBe(1);
+});
+
+test('a delivery that another instance took during its try is marked, and removed otherwise', () => {
+  add('n-1');
+  add('n-2');
+  const { entry } = take();
+  const [, second] = [...queue.entries()];
+  queue.drop(entry);
+  queue.drop(second as typeof entry);
+  expect(entry.lost).toBe(true);
+  expect(left()).toEqual(['n-1']);
 });
