@@ -30,7 +30,7 @@ export interface ConnectivityAnswer {
 }
 
 /**
- * The result of a connectivity operation, and the headset's state after it; `state` is absent when nothing
+ * The result of a connectivity operation. `state`: the headset's state after the operation; absent if nothing
  * changes.
  */
 export interface Found {
@@ -51,7 +51,7 @@ function found(
   return { message, connectivity, ...(state && { state }) };
 }
 
-/** Does a connectivity operation; undefined for any other operation. */
+/** Performs a connectivity operation. Returns undefined for other operations. */
 export function connectivity(kind: Kind, device: DeviceState): Found | undefined {
   switch (kind.case) {
     case 'listConnectivity':
@@ -102,7 +102,7 @@ function wanted(networks: ShownNetwork[], target: ConnectivityTarget): ShownNetw
   return networks.filter((network) => network.mode === mode);
 }
 
-/** The first registered network in reach is the connected one. */
+/** The headset is connected to the first registered network in reach. */
 function wifiNetworks({ wifi, wifiAround }: DeviceState): ShownNetwork[] {
   const connected = wifi.find(({ ssid }) => wifiAround.some((around) => around.ssid === ssid));
   const inReach = wifiAround.map(({ ssid, level, security }) => {
@@ -123,7 +123,7 @@ function wifiNetworks({ wifi, wifiAround }: DeviceState): ShownNetwork[] {
   return [...inReach, ...away];
 }
 
-/** The first access point is the one in use. */
+/** The first access point is in use. */
 function accessPoints({ apns, signalLevel }: DeviceState): ShownNetwork[] {
   return apns.map((apn, networkId) => ({
     mode: networkId === 0 ? NetworkMode.CONNECTED : NetworkMode.AVAILABLE,

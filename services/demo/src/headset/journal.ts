@@ -12,35 +12,34 @@ import {
 } from './kept.ts';
 import type { LineFile } from './line-file.ts';
 
-/** Least number of outcomes that are remembered. */
+/** Minimum number of remembered outcomes. */
 const rememberedOutcomes = 10_000;
-/** Outcomes of this time before the newest are remembered as well; milliseconds. */
+/** Older outcomes are also remembered if they are at most this much older than the newest; milliseconds. */
 const rememberedMs = 30 * 86_400_000;
-/** A journal longer than this is rewritten when it is opened; lines. */
+/** A longer journal is rewritten as one snapshot when it is opened; lines. */
 const compactAboveLines = 1000;
 
 /**
- * The memory that survives restarts (protocol page, "What a headset keeps"): each step is written
- * before the headset acts on it. It is separate from the effects, because a reset wipes only the area of
- * the effects (rule B7).
+ * The state that survives restarts (protocol page, "What a headset keeps"). Each step is written before the headset
+ * acts on it. The journal is separate from the effects, because a reset erases only the area of the effects (rule B7).
  */
 export class Journal {
   readonly held = new Map<number, Held>();
   readonly outcomes = new Map<number, Outcome>();
   /** Reports that are not acknowledged, in order of id. */
   readonly reports = new Map<number, Report>();
-  /** Uploads whose end is not reported, in the order of their requests. */
+  /** Uploads whose end is not reported yet, in the order of their requests. */
   readonly uploads = new Map<number, PendingUpload>();
   lastUploadId = 0;
   lastReportId = 0;
   /**
-   * Reports above this id have provisional ids: they were made since the start of the process, and only a
+   * Reports above this id have provisional ids. They were created since the start of the process, and the first
    * welcome shows whether the counter is outdated. Undefined: all ids are final.
    */
   numberedUpTo: number | undefined;
-  /** The newest known activation epoch, also of offers whose effect has not taken place. */
+  /** The newest known activation epoch, including offers that have not taken effect. */
   activationEpoch = 0;
-  /** The epoch of `activation`; what the headset reports belongs to it (rule A7). */
+  /** The taken epoch: the epoch of `activation`. Reports and uploads belong to it (rule A7). */
   takenEpoch = 0;
   activation: Activation = noActivation;
   readonly #file: LineFile;
@@ -68,8 +67,7 @@ export class Journal {
   }
 
   /**
-   * Stores the end of a transaction, its reports including the result, and the activation that it changed,
-   * in one step.
+   * Stores the end of a transaction in one step, with all its reports and the activation change that it caused.
    */
   finished(id: number, outcome: Outcome, reports: readonly Report[], change?: ActivationChange): void {
     this.#append(() => ({
@@ -79,7 +77,7 @@ export class Journal {
     this.#finish(id, outcome, reports, change);
   }
 
-  /** Stores another activation and the reports that it causes, in one step. */
+  /** Stores an activation change and its reports in one step. */
   activated(change: ActivationChange, reports: readonly Report[]): void {
     this.#append(() => ({ k: 'activation', change, reports: reports.map(encodeReport) }));
     this.#change(change, reports);
@@ -94,7 +92,7 @@ export class Journal {
     this.#write({ k: 'upload', upload });
   }
 
-  /** Stores the end of an upload and its report, in one step. */
+  /** Stores the end of an upload and its report in one step. */
   uploadEnded(id: number, report: Report): void {
     this.#append(() => ({ k: 'uploaded', id, report: encodeReport(report) }));
     this.uploads.delete(id);
@@ -106,9 +104,7 @@ export class Journal {
     if (first !== undefined && first <= id) this.#write({ k: 'ack', id });
   }
 
-  /**
-   * At the first welcome since the start of the process: provisional ids rise by `shift` and become final.
-   */
+  /** Adds `shift` to the provisional ids and makes them final. Call it at the first welcome of the process. */
   numbered(shift: number): void {
     this.#write({ k: 'numbered', shift });
   }
@@ -183,7 +179,7 @@ export class Journal {
         this.numberedUpTo = entry.numberedUpTo;
         this.activationEpoch = entry.epoch;
         this.activation = entry.activation;
-        // Perhaps too low, until the next welcome: then no application hears what is another one's.
+        // Absent in old journals. The minimum is safe: no application gets reports of another application.
         this.takenEpoch = entry.taken ?? entry.activation.sinceEpoch;
         for (const { offer: bytes, state, resultReportId } of entry.held) {
           this.#hold(decodeOffer(bytes), state, resultReportId);
@@ -210,7 +206,7 @@ export class Journal {
     if (change) this.#change(change, []);
     for (const report of reports) this.#keep(report);
     const end = reports.find(({ body }) => body.case === 'result' || body.case === 'revoked');
-    // A transaction that was never held is held until the cloud has the answer to its revoke.
+    // An unknown transaction that is revoked is held until the cloud acknowledges the answer.
     if (outcome.revoked && !this.held.has(id)) {
       this.#hold(create(OfferSchema, { transactionId: BigInt(id) }), 'finished', 0);
     }

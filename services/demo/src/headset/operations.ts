@@ -18,10 +18,10 @@ import { receivedExtras, unfitExtras } from './extras.ts';
 import type { Journal } from './journal.ts';
 import type { Outcome } from './kept.ts';
 
-/** An app of this package is called and never returns, so that a test can kill the headset in the call. */
+/** A call of this package never returns, so that a test can kill the headset during the call. */
 export const endlessPackage = 'com.example.conformance.endless';
 
-/** The outcome of an operation; `state`: the headset after it, absent if it does not change. */
+/** The outcome of an operation. `state`: the headset's state after the operation; absent if it does not change. */
 interface Done extends Outcome {
   readonly state?: DeviceState;
 }
@@ -34,16 +34,16 @@ export interface OperationParts {
   readonly effects: Effects;
 }
 
-/** Why a started transaction must fail before its work begins; undefined when it may continue. */
+/** Returns why a started transaction must fail without an effect; undefined if it may continue. */
 export function refusal(offer: Offer, { journal, behaviour, device }: OperationParts): string | undefined {
   const kind = offer.operation?.kind ?? { case: undefined };
-  // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `operate`.
+  // Rule A7; protocol page, "Activations". An old deactivation succeeds without an effect, see `operate`.
   const isOld = Number(offer.activationEpoch) < journal.activationEpoch;
   if (isOld && kind.case !== 'deactivate') {
     return 'The transaction belongs to an earlier activation.';
   }
   if (kind.case === undefined) return 'This client does not know the operation.';
-  // Rule A13: an update that came before this one may have installed a newer firmware meanwhile.
+  // Rule A13: an earlier transaction may have installed a newer firmware.
   if (kind.case === 'updateFirmware' && isOlder(kind.value.version, device.state.firmwareVersion)) {
     return 'A newer firmware is installed.';
   }
@@ -51,14 +51,14 @@ export function refusal(offer: Offer, { journal, behaviour, device }: OperationP
 }
 
 /**
- * Does the operation of a started transaction, unless it is done already, and returns the outcome. An
- * operation of an older activation epoch than the headset's newest has no effect. An update's file must be
- * there.
+ * Performs the operation of a started transaction and returns the outcome. An operation that was performed before is
+ * not repeated. An operation with an older activation epoch than the newest known one has no effect. The file of an
+ * update must be loaded.
  */
 export function operate(offer: Offer, at: OperationParts): Outcome & { readonly tookPlace: boolean } {
   const { journal, device, effects } = at;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
-  // After a death between the change and its effect line, the change is recorded.
+  // The process may have died after the device change and before its effect line.
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
   const kind = offer.operation?.kind ?? { case: undefined };
@@ -82,8 +82,8 @@ export function operate(offer: Offer, at: OperationParts): Outcome & { readonly 
 }
 
 /**
- * Begins the call of an app of `endlessPackage`: its effect takes place now, and it never returns. False
- * for every other operation, and for a call that must fail.
+ * Begins the call of an app of `endlessPackage`: it takes effect now and never returns. Returns false for other
+ * operations and for a call that must fail.
  */
 export function beginsEndlessCall(offer: Offer, at: OperationParts): boolean {
   const { effects } = at;
@@ -96,7 +96,7 @@ export function beginsEndlessCall(offer: Offer, at: OperationParts): boolean {
   return true;
 }
 
-/** A failed connectivity operation still says so in its own form. */
+/** A failed operation. The result of a connectivity operation also has a status code. */
 function failure(kind: Operation['kind'], message: string): Outcome {
   const isConnectivity = /connectivity|pairing/i.test(kind.case ?? '');
   return {
@@ -158,7 +158,7 @@ function perform(kind: Operation['kind'], { journal, device }: OperationParts): 
   }
 }
 
-/** Why an app cannot be called; undefined if it can. */
+/** Returns the failure if an app cannot be called, otherwise undefined. */
 function uncallable(command: Command): Outcome | undefined {
   const message = LaunchTypeSchema.value[command.launchType]
     ? unfitExtras(command)
