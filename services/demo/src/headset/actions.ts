@@ -47,7 +47,7 @@ function applyToOne(headset: Headset, action: Action): void {
       Object.assign(headset.behaviour, checkedBehaviour(action.behaviour));
       break;
     case 'content':
-      headset.happen(action.content);
+      headset.changeContent(action.content);
       break;
     case 'report':
       report(headset, action);

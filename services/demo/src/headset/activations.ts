@@ -7,9 +7,9 @@ import {
 import type { DeviceState } from './content.ts';
 import type { Device } from './device.ts';
 import type { Journal } from './journal.ts';
-import { type Activation, type ActivationChange, noActivation, type PendingUpload } from './kept.ts';
 import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
 import { inventory, inventoryChanged } from './results.ts';
+import { type Activation, type ActivationChange, noActivation, type PendingUpload } from './stored-types.ts';
 
 /** A report that an activation change causes. */
 interface Draft {
@@ -35,7 +35,7 @@ export function mustErase(stored: Activation, applicationId: string): boolean {
 export function changeByTransaction(offer: Offer, journal: Journal, state: DeviceState): Change | undefined {
   const kind = offer.operation?.kind;
   const epoch = Number(offer.activationEpoch);
-  if (kind?.case === 'reset') return wiped(journal, epoch);
+  if (kind?.case === 'reset') return changeByReset(journal, epoch);
   if (epoch < journal.activationEpoch) return undefined;
   if (kind?.case === 'deactivate') return change(noActivation, epoch, journal, state);
   if (kind?.case !== 'activate') return undefined;
@@ -80,7 +80,7 @@ function change(activation: Activation, epoch: number, journal: Journal, state: 
 }
 
 /** The change by a reset: all uploads fail because their files are deleted; the activation stays. */
-function wiped(journal: Journal, epoch: number): Change {
+function changeByReset(journal: Journal, epoch: number): Change {
   const ended = [...journal.uploads.values()];
   return {
     change: { activation: journal.activation, epoch, endedUploads: ended.map(({ id }) => id) },
@@ -112,7 +112,7 @@ export function reportsOf(change: Change | undefined, outbox: Outbox): Report[] 
  * Applies the activation in `welcome`. The erasure comes first. Then the activation and its reports are stored in
  * one step.
  */
-export function learn(
+export function applyWelcomeActivation(
   current: CurrentActivation | undefined,
   parts: { journal: Journal; device: Device; outbox: Outbox },
   erased: () => void,
@@ -122,7 +122,7 @@ export function learn(
   // If the process dies after the erasure, the former activation is still stored and the next start erases again.
   const before = device.state;
   if (mustErase(journal.activation, current.applicationId)) {
-    device.happen(device.erased());
+    device.changeContent(device.withoutApplicationData());
     erased();
   }
   const change = changeByWelcome(current, journal, device.state);

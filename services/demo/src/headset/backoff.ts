@@ -37,12 +37,12 @@ export class Backoff {
   }
 
   /** Sets a minimum for the next wait; milliseconds. */
-  atLeast(ms: number): void {
+  raiseMinimum(ms: number): void {
     this.#notBeforeMs = Math.max(this.#notBeforeMs, Date.now() + ms);
   }
 
   /** Replaces the minimum of the next wait; milliseconds. */
-  awayFor(ms: number): void {
+  replaceMinimum(ms: number): void {
     this.#notBeforeMs = Date.now() + ms;
   }
 

@@ -1,6 +1,6 @@
 import { type DeviceContent, type DeviceState, factoryContent } from './content.ts';
-import type { Outcome } from './kept.ts';
 import type { LineFile } from './line-file.ts';
+import type { Outcome } from './stored-types.ts';
 
 /** One line of the file. The newest line contains the whole state. */
 interface Line {
@@ -41,7 +41,7 @@ export class Device {
   }
 
   /** The state after a reset: the initial content with the current firmware and condition. */
-  wiped(): DeviceState {
+  afterReset(): DeviceState {
     const { condition, firmwareVersion } = this.state;
     return { ...this.#initial, condition, firmwareVersion };
   }
@@ -49,7 +49,7 @@ export class Device {
   /**
    * The state without the application's data: settings, networks and pairings (protocol page, "Activations").
    */
-  erased(): DeviceState {
+  withoutApplicationData(): DeviceState {
     const { apns, wifi, launcherKeys, languages } = this.#initial;
     const bluetoothDevices = this.state.bluetoothDevices.map((d) => ({
       ...d,
@@ -71,7 +71,7 @@ export class Device {
   }
 
   /** Changes parts of the content without a transaction. Throws an Error for an unknown part. */
-  happen(content: Partial<DeviceContent>): void {
+  changeContent(content: Partial<DeviceContent>): void {
     checkContent(content);
     this.#write({ last: this.#line.last, state: { ...this.state, ...content } });
   }

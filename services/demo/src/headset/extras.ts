@@ -26,7 +26,7 @@ const fits: ReadonlyMap<ExtraType, (value: unknown) => boolean> = new Map([
 ]);
 
 /** Returns why a command's extras do not fit their types; undefined if they do (protocol page, "Commands"). */
-export function unfitExtras({ extrasJson, extraTypes }: Command): string | undefined {
+export function extrasError({ extrasJson, extraTypes }: Command): string | undefined {
   if (extrasJson === '') return undefined;
   let parsed: unknown;
   try {

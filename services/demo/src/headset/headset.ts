@@ -6,7 +6,7 @@ import type { ConnectResponse, Report, Welcome } from '@headset-cloud/proto/devi
 import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import type { BackoffBounds } from '@headset-cloud/runtime/backoff.ts';
 import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
-import { learn } from './activations.ts';
+import { applyWelcomeActivation } from './activations.ts';
 import { Backoff } from './backoff.ts';
 import { type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { CorrectedClock } from './clock.ts';
@@ -191,7 +191,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
    * Returns the report's id, or 0 for a second answer of an app to the same command, which is not reported.
    */
   report(body: ReportBody, details?: ReportDetails): number {
-    if (body.case === 'stateChange') this.#noteCondition(body.value);
+    if (body.case === 'stateChange') this.#storeCondition(body.value);
     if (body.case === 'appAnswer' && this.journal.outcomes.get(Number(body.value.transactionId))?.answered) {
       return 0;
     }
@@ -212,9 +212,9 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   }
 
   /** Changes the headset's content or surroundings, and reports the change. */
-  happen(content: Partial<DeviceContent>): void {
+  changeContent(content: Partial<DeviceContent>): void {
     const before = this.device.state;
-    this.device.happen(content);
+    this.device.changeContent(content);
     if (inventoryChanged(before, this.device.state)) this.report(inventory(this.device.state));
     const notice = connectionNotice(before, this.device.state, 0);
     if (notice) this.report(notice);
@@ -255,8 +255,10 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   }
 
   #onWelcome({ activation, ackedReportId }: Welcome): void {
-    learn(activation, { journal: this.journal, device: this.device, outbox: this.#outbox }, () =>
-      this.#point('erased', 0),
+    applyWelcomeActivation(
+      activation,
+      { journal: this.journal, device: this.device, outbox: this.#outbox },
+      () => this.#point('erased', 0),
     );
     this.#transactions.onActivation();
     this.#outbox.open(Number(ackedReportId));
@@ -265,11 +267,11 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   }
 
   /** Adds a reported state change to the stored condition of the headset. */
-  #noteCondition({ $typeName: _, location, ...fields }: StateChangeInit): void {
+  #storeCondition({ $typeName: _, location, ...fields }: StateChangeInit): void {
     const reported = Object.entries(fields).filter(([, value]) => value !== undefined);
     const { condition } = this.device.state;
     const at = location && { latitude: location.latitude ?? 0, longitude: location.longitude ?? 0 };
-    this.device.happen({
+    this.device.changeContent({
       condition: { ...condition, ...Object.fromEntries(reported), ...(at && { location: at }) },
     });
   }

@@ -48,8 +48,8 @@ export class Installer {
    * effect, otherwise the reason of the failure. Throws if the headset is closed, or if `canceled` is aborted before
    * the installation.
    */
-  prepare(update: Loadable, givenUp: AbortSignal, onInstall: () => void): Promise<string | undefined> {
-    const running = this.#prepare(update, givenUp, onInstall);
+  prepare(update: Loadable, canceled: AbortSignal, onInstall: () => void): Promise<string | undefined> {
+    const running = this.#prepare(update, canceled, onInstall);
     this.#running = Promise.allSettled([this.#running, running]).then(() => {});
     return running;
   }
@@ -68,19 +68,19 @@ export class Installer {
 
   async #prepare(
     { transactionId, artifact, ticket }: Loadable,
-    givenUp: AbortSignal,
+    canceled: AbortSignal,
     onInstall: () => void,
   ): Promise<string | undefined> {
     if (!artifact || artifact.sizeBytes <= 0n) return 'The update names no file.';
     const { behaviour, http, urls, nowMs, report, atLoading } = this.#options;
-    const signal = AbortSignal.any([this.#options.signal, givenUp]);
+    const signal = AbortSignal.any([this.#options.signal, canceled]);
     const sizeBytes = Number(artifact.sizeBytes);
     const path = this.#path(this.#directory(), transactionId);
     // After a restart, bytes of an earlier process count as progress before the download continues.
     const loaded = await sizeOf(path);
     signal.throwIfAborted();
     const progress = new ProgressReports(transactionId, behaviour, report);
-    givenUp.addEventListener('abort', () => progress.stop(), { once: true });
+    canceled.addEventListener('abort', () => progress.stop(), { once: true });
     try {
       progress.loaded(loaded / sizeBytes);
       const failure = await loadArtifact({

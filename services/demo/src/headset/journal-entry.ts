@@ -5,7 +5,7 @@ import {
   type Report,
   ReportSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Activation, ActivationChange, HeldState, Outcome, PendingUpload } from './kept.ts';
+import type { Activation, ActivationChange, HeldState, Outcome, PendingUpload } from './stored-types.ts';
 
 /** One line of the journal. Protobuf messages are base64. */
 export type Entry =

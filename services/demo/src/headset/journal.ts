@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type Offer, OfferSchema, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { decodeOffer, decodeReport, type Entry, encodeOffer, encodeReport } from './journal-entry.ts';
+import type { LineFile } from './line-file.ts';
 import {
   type Activation,
   type ActivationChange,
@@ -9,8 +10,7 @@ import {
   noActivation,
   type Outcome,
   type PendingUpload,
-} from './kept.ts';
-import type { LineFile } from './line-file.ts';
+} from './stored-types.ts';
 
 /** Minimum number of remembered outcomes. */
 const rememberedOutcomes = 10_000;
@@ -85,10 +85,10 @@ export class Journal {
 
   reported(report: Report): void {
     this.#append(() => ({ k: 'report', report: encodeReport(report) }));
-    this.#keep(report);
+    this.#storeReport(report);
   }
 
-  uploadAsked(upload: PendingUpload): void {
+  uploadRequested(upload: PendingUpload): void {
     this.#write({ k: 'upload', upload });
   }
 
@@ -96,7 +96,7 @@ export class Journal {
   uploadEnded(id: number, report: Report): void {
     this.#append(() => ({ k: 'uploaded', id, report: encodeReport(report) }));
     this.uploads.delete(id);
-    this.#keep(report);
+    this.#storeReport(report);
   }
 
   acknowledged(id: number): void {
@@ -105,11 +105,11 @@ export class Journal {
   }
 
   /** Adds `shift` to the provisional ids and makes them final. Call it at the first welcome of the process. */
-  numbered(shift: number): void {
+  finalizeReportIds(shift: number): void {
     this.#write({ k: 'numbered', shift });
   }
 
-  learnEpoch(epoch: number): void {
+  advanceEpoch(epoch: number): void {
     if (epoch > this.activationEpoch) this.#write({ k: 'epoch', epoch });
   }
 
@@ -146,7 +146,7 @@ export class Journal {
         this.#change(entry.change, entry.reports.map(decodeReport));
         break;
       case 'report':
-        this.#keep(decodeReport(entry.report));
+        this.#storeReport(decodeReport(entry.report));
         break;
       case 'ack':
         for (const id of this.reports.keys()) {
@@ -161,7 +161,7 @@ export class Journal {
         this.numberedUpTo ??= this.lastReportId;
         break;
       case 'numbered':
-        this.#number(entry.shift);
+        this.#shiftReportIds(entry.shift);
         break;
       case 'epoch':
         this.activationEpoch = entry.epoch;
@@ -172,7 +172,7 @@ export class Journal {
         break;
       case 'uploaded':
         this.uploads.delete(entry.id);
-        this.#keep(decodeReport(entry.report));
+        this.#storeReport(decodeReport(entry.report));
         break;
       case 'snapshot':
         this.lastReportId = entry.lastReportId;
@@ -185,7 +185,7 @@ export class Journal {
           this.#hold(decodeOffer(bytes), state, resultReportId);
         }
         for (const [id, outcome] of entry.outcomes) this.outcomes.set(id, outcome);
-        for (const report of entry.reports) this.#keep(decodeReport(report));
+        for (const report of entry.reports) this.#storeReport(decodeReport(report));
         for (const upload of entry.uploads ?? []) this.uploads.set(upload.id, upload);
         this.lastUploadId = entry.lastUploadId ?? 0;
         break;
@@ -204,7 +204,7 @@ export class Journal {
 
   #finish(id: number, outcome: Outcome, reports: readonly Report[], change?: ActivationChange): void {
     if (change) this.#change(change, []);
-    for (const report of reports) this.#keep(report);
+    for (const report of reports) this.#storeReport(report);
     const end = reports.find(({ body }) => body.case === 'result' || body.case === 'revoked');
     // An unknown transaction that is revoked is held until the cloud acknowledges the answer.
     if (outcome.revoked && !this.held.has(id)) {
@@ -220,10 +220,10 @@ export class Journal {
       activationEpoch: Number(end.activationEpoch),
     };
     this.#remember(id, { ...outcome, ...(ended && { ended }) });
-    for (const report of reports) this.#noteAnswer(report);
+    for (const report of reports) this.#markAnswered(report);
   }
 
-  #number(shift: number): void {
+  #shiftReportIds(shift: number): void {
     const from = this.numberedUpTo ?? this.lastReportId;
     this.numberedUpTo = undefined;
     if (shift === 0) return;
@@ -236,7 +236,7 @@ export class Journal {
     this.lastReportId += shift;
   }
 
-  #noteAnswer({ body }: Report): void {
+  #markAnswered({ body }: Report): void {
     if (body.case !== 'appAnswer') return;
     const id = Number(body.value.transactionId);
     const outcome = this.outcomes.get(id);
@@ -248,14 +248,14 @@ export class Journal {
     this.takenEpoch = Math.max(this.takenEpoch, epoch);
     this.activationEpoch = Math.max(this.activationEpoch, epoch);
     for (const id of endedUploads) this.uploads.delete(id);
-    for (const report of reports) this.#keep(report);
+    for (const report of reports) this.#storeReport(report);
   }
 
-  #keep(report: Report): void {
+  #storeReport(report: Report): void {
     const id = Number(report.reportId);
     this.reports.set(id, report);
     this.lastReportId = Math.max(this.lastReportId, id);
-    this.#noteAnswer(report);
+    this.#markAnswered(report);
   }
 
   #remember(id: number, outcome: Outcome): void {

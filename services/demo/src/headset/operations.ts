@@ -14,15 +14,15 @@ import { connectivity } from './connectivity.ts';
 import { type DeviceState, type InstalledApp, languageInUse } from './content.ts';
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
-import { receivedExtras, unfitExtras } from './extras.ts';
+import { extrasError, receivedExtras } from './extras.ts';
 import type { Journal } from './journal.ts';
-import type { Outcome } from './kept.ts';
+import type { Outcome } from './stored-types.ts';
 
 /** A call of this package never returns, so that a test can kill the headset during the call. */
 export const endlessPackage = 'com.example.conformance.endless';
 
 /** The outcome of an operation. `state`: the headset's state after the operation; absent if it does not change. */
-interface Done extends Outcome {
+interface OperationOutcome extends Outcome {
   readonly state?: DeviceState;
 }
 
@@ -105,21 +105,24 @@ function failure(kind: Operation['kind'], message: string): Outcome {
   };
 }
 
-function perform(kind: Operation['kind'], { journal, device }: OperationParts): Done {
+function perform(kind: Operation['kind'], { journal, device }: OperationParts): OperationOutcome {
   const { state } = device;
-  const done = (message: string, after?: Partial<DeviceState>): Done => ({
+  const done = (message: string, after?: Partial<DeviceState>): OperationOutcome => ({
     ...{ success: true, message },
     ...(after && { state: { ...state, ...after } }),
   });
   switch (kind.case) {
     case 'activate': {
       const erases = mustErase(journal.activation, kind.value.applicationId);
-      return done('activated', erases ? device.erased() : undefined);
+      return done('activated', erases ? device.withoutApplicationData() : undefined);
     }
     case 'deactivate':
-      return done('deactivated', mustErase(journal.activation, '') ? device.erased() : undefined);
+      return done(
+        'deactivated',
+        mustErase(journal.activation, '') ? device.withoutApplicationData() : undefined,
+      );
     case 'command':
-      return uncallable(kind.value) ?? done('called');
+      return callError(kind.value) ?? done('called');
     case 'applyApns':
       return done('applied', {
         apns: kind.value.apns.map((apn) => toJson(ApnSchema, apn) as Record<string, unknown>),
@@ -148,20 +151,20 @@ function perform(kind: Operation['kind'], { journal, device }: OperationParts): 
       return done('uninstall success.', { apps });
     }
     case 'reset':
-      return done('reset', device.wiped());
+      return done('reset', device.afterReset());
     default: {
-      const found = connectivity(kind, state);
-      return found
-        ? { ...found, success: found.connectivity.statusCode === 200 }
+      const result = connectivity(kind, state);
+      return result
+        ? { ...result, success: result.connectivity.statusCode === 200 }
         : { success: false, message: 'This client does not know the operation.' };
     }
   }
 }
 
 /** Returns the failure if an app cannot be called, otherwise undefined. */
-function uncallable(command: Command): Outcome | undefined {
+function callError(command: Command): Outcome | undefined {
   const message = LaunchTypeSchema.value[command.launchType]
-    ? unfitExtras(command)
+    ? extrasError(command)
     : 'This client does not know the launch type.';
   return message === undefined ? undefined : { success: false, message };
 }

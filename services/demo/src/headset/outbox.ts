@@ -91,7 +91,7 @@ export class Outbox {
     const from = journal.numberedUpTo;
     if (from !== undefined) {
       const isLost = from === 0 || ackedReportId > from;
-      journal.numbered(isLost ? Math.max(0, first - 1 - from) : 0);
+      journal.finalizeReportIds(isLost ? Math.max(0, first - 1 - from) : 0);
     }
     if (ackedReportId > journal.lastReportId) journal.lastReportId = first - 1;
   }

@@ -2,8 +2,8 @@ import { BluetoothMode, type Report } from '@headset-cloud/proto/device_link/v1/
 import type { Behaviour } from './behaviour.ts';
 import type { DeviceState } from './content.ts';
 import type { Device } from './device.ts';
-import type { Held, Outcome } from './kept.ts';
 import type { ReportBody } from './outbox.ts';
+import type { Held, Outcome } from './stored-types.ts';
 
 /** The report of a transaction's end: `revoked` or `result`. */
 export function endReport(id: number, outcome: Outcome): ReportBody {

@@ -58,7 +58,7 @@ export class Session {
 
   /** Drops the stream and reconnects after `ms`. */
   stayAway(ms: number): void {
-    this.#parts.backoff.awayFor(ms);
+    this.#parts.backoff.replaceMinimum(ms);
     clearTimeout(this.#reconnect);
     this.#reconnect = undefined;
     if (this.#stream) this.#stream.cancel();
@@ -142,7 +142,7 @@ export class Session {
     clearTimeout(this.#welcomeTimeout);
     this.epoch = 0;
     if (end.code === status.UNAUTHENTICATED && end.serverTimeMs > 0) clock.correct(end.serverTimeMs);
-    backoff.atLeast(end.retryAfterMs);
+    backoff.raiseMinimum(end.retryAfterMs);
     onEnd(end);
     this.#onOver();
     if (this.#isWanted) this.#schedule(backoff.ended());

@@ -6,10 +6,10 @@ import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
 import type { Installer } from './installer.ts';
 import type { Journal } from './journal.ts';
-import type { Held, Outcome } from './kept.ts';
 import { beginsEndlessCall, operate, refusal } from './operations.ts';
 import type { Outbox } from './outbox.ts';
 import { endReport, resultReports } from './results.ts';
+import type { Held, Outcome } from './stored-types.ts';
 
 /** The parts of a headset that its transactions use. */
 export interface TransactionParts {
@@ -80,7 +80,7 @@ export class Transactions {
     const id = Number(offer.transactionId);
     point('received', id);
     const before = journal.activationEpoch;
-    journal.learnEpoch(Number(offer.activationEpoch));
+    journal.advanceEpoch(Number(offer.activationEpoch));
     if (journal.activationEpoch > before) this.#stopOldLoads();
     const held = journal.held.get(id);
     const isKnown = held !== undefined || journal.outcomes.has(id);
@@ -102,7 +102,7 @@ export class Transactions {
     }
     if (!held || this.#started.has(id)) return;
     if (held.state === 'offered') journal.started(id);
-    this.#take(id, held);
+    this.#enqueue(id, held);
   }
 
   onDrop(id: number): void {
@@ -110,7 +110,7 @@ export class Transactions {
     const held = journal.held.get(id);
     // Work whose effect has begun cannot be stopped. A stored report is still sent.
     if (!held || held.state === 'finished' || this.#started.get(id)?.hasBegun) return;
-    this.#giveUp(id);
+    this.#cancel(id);
     if (isUpdate(held)) installer.discard(id);
     journal.dropped(id);
   }
@@ -128,7 +128,7 @@ export class Transactions {
       this.#repeatEnd(id, known);
       return;
     }
-    this.#giveUp(id);
+    this.#cancel(id);
     // Delete the file before the answer is stored: if the process dies in between, the cloud asks again.
     if (held && isUpdate(held)) installer.discard(id);
     const outcome: Outcome = { success: false, message: reason, revoked: true };
@@ -139,21 +139,21 @@ export class Transactions {
   }
 
   /** Queues the work. Transactions run one after the other, in the order of their starts. */
-  #take(id: number, held: Held): void {
+  #enqueue(id: number, held: Held): void {
     const work: StartedWork = { hasBegun: false, stop: new AbortController() };
     this.#started.set(id, work);
     this.#working = this.#working.then(() => this.#perform(id, held, work));
   }
 
-  #giveUp(id: number): void {
+  #cancel(id: number): void {
     this.#started.get(id)?.stop.abort();
     this.#started.delete(id);
   }
 
   async #perform(id: number, held: Held, work: StartedWork): Promise<void> {
     const { behaviour, closed, installer, point } = this.#parts;
-    const isGivenUp = () => this.#started.get(id) !== work;
-    if (isGivenUp() || closed.aborted) return;
+    const isCanceled = () => this.#started.get(id) !== work;
+    if (isCanceled() || closed.aborted) return;
     point('started', id);
     let failure: string | undefined;
     try {
@@ -165,7 +165,7 @@ export class Transactions {
       // Also delete bytes that were written while the download stopped.
       installer.discard(id);
     }
-    if (isGivenUp()) return;
+    if (isCanceled()) return;
     work.hasBegun = true;
     if (behaviour.answersStarts) this.#finish(id, held, failure);
     this.#started.delete(id);

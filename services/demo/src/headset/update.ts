@@ -35,7 +35,7 @@ export interface Loading {
   onBytes(bytes: number): void;
 }
 
-interface Address {
+interface DownloadUrl {
   readonly url: string;
   readonly expiresAtMs: number;
 }
@@ -48,20 +48,20 @@ interface Address {
 export async function loadArtifact(loading: Loading): Promise<string | undefined> {
   const { artifact, path, http, behaviour, signal } = loading;
   const sizeBytes = Number(artifact.sizeBytes);
-  let address: Address | undefined;
+  let download: DownloadUrl | undefined;
   let [wrong, refused, cuts] = [0, 0, 0];
   // Time without a URL does not count, for example while the headset is offline.
   let idleMs = 0;
   for (;;) {
-    if (!address || address.expiresAtMs <= loading.nowMs()) {
-      const answer = await askForAddress(loading);
+    if (!download || download.expiresAtMs <= loading.nowMs()) {
+      const answer = await requestUrl(loading);
       if (typeof answer === 'string') return answer;
-      address = answer;
+      download = answer;
     }
     const before = await sizeOf(path);
     let sinceMs = performance.now();
     const end = await load({
-      ...{ http, url: address.url, path, sizeBytes, signal },
+      ...{ http, url: download.url, path, sizeBytes, signal },
       onBytes: (bytes) => {
         sinceMs = performance.now();
         loading.onBytes(bytes);
@@ -75,7 +75,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
       if (wrong >= wrongLoads) return 'The update is not what its size and hash say.';
       loading.onBytes(0);
     } else if (end === 'refused') {
-      address = undefined;
+      download = undefined;
       refused += 1;
       if (refused >= refusedUrls) return "The update's addresses do not serve it.";
     }
@@ -91,7 +91,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
 }
 
 /** Requests a download URL with the newest ticket. Returns the URL, or the reason of the refusal. */
-async function askForAddress({ urls, ticket, signal }: Loading): Promise<Address | string> {
+async function requestUrl({ urls, ticket, signal }: Loading): Promise<DownloadUrl | string> {
   for (;;) {
     const asked = ticket();
     const { refusal, url, expiresAtMs } = await urls.ask({ case: 'downloadTicket', value: asked }, signal);

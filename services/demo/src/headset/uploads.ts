@@ -3,8 +3,8 @@ import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.t
 import type { Behaviour } from './behaviour.ts';
 import type { Http } from './http.ts';
 import type { Journal } from './journal.ts';
-import type { PendingUpload } from './kept.ts';
 import type { Outbox } from './outbox.ts';
+import type { PendingUpload } from './stored-types.ts';
 import type { UrlRequests } from './urls.ts';
 
 /**
@@ -54,7 +54,7 @@ export class Uploads {
   add(upload: Omit<PendingUpload, 'id' | 'epoch'>): number {
     const { journal } = this.#parts;
     const kept = { ...upload, id: journal.lastUploadId + 1, epoch: journal.takenEpoch };
-    journal.uploadAsked(kept);
+    journal.uploadRequested(kept);
     this.#queue(kept);
     return kept.id;
   }
