@@ -138,7 +138,7 @@ const canFailSteps: readonly Step[] = [
     'crash test, embedded: its checks find seeded faults',
     { STACK: 'embedded', CAN_FAIL: 'only' },
     {
-      ifChanged: ['judge', 'judge.ts', 'can-fail.ts', 'sabotages.ts', 'evidence.ts', 'gather.ts'].map(
+      ifChanged: ['verify', 'verify.ts', 'can-fail.ts', 'mutation-runs.ts', 'evidence.ts', 'gather.ts'].map(
         (file) => `tests/faults/${file}`,
       ),
     },

@@ -1,37 +1,42 @@
-import type { Case } from './case.ts';
 import type { Check } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 import { reportValue } from './reports.ts';
 
-/** Permitted delay at a healthy destination; or, if longer, twice the longest delay of the rest of the run. */
+/** Permitted delay at a healthy endpoint, or twice the longest delay of the rest of the run if that is longer. */
 const patienceMs = 20_000;
 
-/** Data or load of one customer must not reach or slow down another. */
-export function judgeNeighbours(c: Case): Check[] {
+/** Data of one customer must not reach another customer, and load of one customer must not delay another. */
+export function verifyIsolation(c: IndexedEvidence): Check[] {
   return [
-    { name: 'no state of an earlier activation is readable', violations: nothingOld(c) },
-    { name: 'a failing destination does not delay the others', violations: leavesAlone(c) },
+    { name: 'no state of an earlier activation is readable', violations: noEarlierState(c) },
+    { name: 'a failing endpoint does not delay other endpoints', violations: noDelayOfOthers(c) },
   ];
 }
 
-/** A value that is read was reported in this activation, or again in it (its date shows this). */
-function nothingOld({ evidence: { readings, reports, otherClocks } }: Case): string[] {
+/** Each read value must have been reported in the current activation; its date shows when. */
+function noEarlierState({ evidence: { readings, reports, otherClocks } }: IndexedEvidence): string[] {
   return readings.flatMap((r) => {
     if (r.location === undefined) return [];
-    const told = reports.find(
+    const reported = reports.find(
       (report) =>
         report.operationId === 'notify-location' &&
         report.deviceId === r.deviceId &&
         report.value === r.location,
     );
     const clockWasWrong = otherClocks.some((c) => c.toMs >= r.activatedAtMs && c.fromMs <= r.readAtMs);
-    if (!told || told.atMs >= r.activatedAtMs || (r.updatedAtMs ?? 0) >= r.activatedAtMs || clockWasWrong) {
+    if (
+      !reported ||
+      reported.atMs >= r.activatedAtMs ||
+      (r.updatedAtMs ?? 0) >= r.activatedAtMs ||
+      clockWasWrong
+    ) {
       return [];
     }
     return [`${r.applicationId} reads ${r.location} of ${r.deviceId}, reported before its activation`];
   });
 }
 
-function leavesAlone({ evidence, others }: Case): string[] {
+function noDelayOfOthers({ evidence, others }: IndexedEvidence): string[] {
   const arrivals = new Map<string, number>();
   for (const { body, atMs } of others) {
     const value = reportValue(body);

@@ -2,24 +2,24 @@ import type { Arrival, Evidence, ListedTransaction } from '../evidence.ts';
 import { partOf } from './operations.ts';
 
 /** The evidence, indexed by transaction. */
-export interface Case {
+export interface IndexedEvidence {
   readonly evidence: Evidence;
   readonly byId: ReadonlyMap<number, ListedTransaction>;
-  /** The first arrivals of each transaction's callbacks (each webhook-id once), in order. */
+  /** First arrivals of each transaction's callbacks (each webhook-id once), in order. */
   readonly firsts: ReadonlyMap<number, readonly Arrival[]>;
-  /** The body of the end callback; if there are several, the first. */
+  /** Body of each transaction's first end callback. */
   readonly ends: ReadonlyMap<number, Record<string, unknown>>;
-  /** First arrivals that belong to no transaction, in order. */
+  /** First arrivals of callbacks without a transaction, in order. */
   readonly others: readonly Arrival[];
   readonly effects: ReadonlySet<number>;
 }
 
-/** A notification of a headset's own report may name the transaction that caused it. */
+/** False for notifications of headsets' own reports, even if they contain the id of the transaction that caused them. */
 function isOfTransaction(body: Arrival['body']): boolean {
   return body?.transactionId !== undefined && !String(body.operationId).startsWith('notify-');
 }
 
-export function openCase(evidence: Evidence): Case {
+export function indexEvidence(evidence: Evidence): IndexedEvidence {
   const firsts = new Map<number, Arrival[]>();
   const others: Arrival[] = [];
   const seen = new Set<string>();

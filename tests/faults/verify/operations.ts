@@ -1,4 +1,4 @@
-/** The OpenAPI operationId of each call that makes a transaction; the judge's own table (ADR 0030). */
+/** OpenAPI operationId of each call that creates a transaction. The table is independent of the product (ADR 0030). */
 export const operations = {
   command: 'put-v1-applications-devices-commands',
   activate: 'post-v1-applications-devices',
@@ -18,14 +18,14 @@ export const operations = {
 
 export type OperationKind = keyof typeof operations;
 
-/** The operations that integrators of the crash test call. */
+/** Calls of the crash test's integrators. */
 export type CallKind = OperationKind | 'cancel' | 'settings' | 'package' | 'channel';
 
 export function isOperation(kind: CallKind): kind is OperationKind {
   return kind in operations;
 }
 
-/** Operations whose result has a form of its own: a statusCode instead of a notificationType. */
+/** Operations whose result has a statusCode instead of a notificationType. */
 const connectivity: ReadonlySet<unknown> = new Set([
   operations.connectivityList,
   operations.connectivityState,
@@ -38,7 +38,7 @@ const connectivity: ReadonlySet<unknown> = new Set([
 export const canceledByRequest = 'The transaction was canceled by a cancel request.';
 
 /** End messages of transactions that a deactivation or a reset canceled. */
-const floorMessages: readonly unknown[] = [
+const deactivationMessages: readonly unknown[] = [
   'The transaction was canceled because it occurred before deactivation.',
   'The transaction was canceled because it occurred before reset.',
 ];
@@ -48,7 +48,7 @@ const cancelMessages: readonly unknown[] = [
   canceledByRequest,
   'The transaction was canceled because the retry limit was exceeded.',
   'The transaction was canceled because there is a new transaction.',
-  ...floorMessages,
+  ...deactivationMessages,
 ];
 
 // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
@@ -56,7 +56,7 @@ type Body = any;
 
 export type Part = 'accepted' | 'step' | 'end' | 'answer';
 
-/** Which of a transaction's callbacks this is, derived from its body alone. */
+/** Returns the type of a transaction's callback, from its body. */
 export function partOf(body: Body): Part | undefined {
   if (body.notificationType === 'accepted') return 'accepted';
   if (body.notificationType === 'in_progress')
@@ -73,8 +73,8 @@ export function isCanceled(end: Body): boolean {
   return end.result === 'failure' && cancelMessages.includes(end.message);
 }
 
-export function isCanceledByFloor(end: Body): boolean {
-  return isCanceled(end) && floorMessages.includes(end.message);
+export function isCanceledByDeactivation(end: Body): boolean {
+  return isCanceled(end) && deactivationMessages.includes(end.message);
 }
 
 export function isSuccess(end: Body): boolean {

@@ -1,18 +1,18 @@
 import type { Evidence, Usage } from '../evidence.ts';
-import type { Case } from './case.ts';
 import { add, type Check, repeated } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 
 const hourMs = 3_600_000;
 
-/** All usage is billed: nothing is lost, and nothing is billed twice. */
-export function judgeUsage({ evidence }: Case): Check[] {
+/** All usage is recorded and billed exactly once. */
+export function verifyUsage({ evidence }: IndexedEvidence): Check[] {
   return [
     { name: 'every use is recorded once', violations: recordedOnce(evidence) },
     { name: 'the sums on the bill match the usage', violations: billed(evidence) },
   ];
 }
 
-/** Each use has a unique duration, so that records can be distinguished without their ids. */
+/** Identifies a use by its unique duration, because usage records in the evidence have no id. */
 function nameOf(u: Usage): string {
   return [u.kind, u.applicationId, u.deviceId || 'others', `${u.durationMs} ms`].join(' ');
 }
@@ -29,7 +29,7 @@ function recordedOnce({ spent, recorded }: Evidence): string[] {
   ];
 }
 
-/** Rounds up once for each device and kind (rule A17). An unconfirmed use counts only if it is recorded. */
+/** Hours are rounded up once per device and type (rule A17). An unconfirmed use counts only if it is recorded. */
 function billed({ spent, recorded, bills }: Evidence): string[] {
   const known = new Set(recorded.map(nameOf));
   const sums = new Map<string, number>();

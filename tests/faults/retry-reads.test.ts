@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdmin } from '@headset-cloud/demo/provision.ts';
-import { patient } from './patient.ts';
+import { retryReads } from './retry-reads.ts';
 
-test('a read whose connection is lost is asked again, one that is refused is not', async () => {
+test('a read is repeated after a lost connection, but not after a refusal', async () => {
   let calls = 0;
   const server = createServer((request, response) => {
     calls++;
@@ -28,7 +28,7 @@ test('a read whose connection is lost is asked again, one that is refused is not
     'billing',
   ];
   const addresses = Object.fromEntries(names.map((name) => [name, url])) as never;
-  const { devices } = createAdmin(addresses, undefined, [patient]);
+  const { devices } = createAdmin(addresses, undefined, [retryReads]);
   await expect(devices.getDevice({ deviceId: '350000000000001' })).resolves.toBeDefined();
   expect(calls).toBe(2);
   await expect(devices.getDevice({ deviceId: '350000000000001' })).rejects.toThrow('none');

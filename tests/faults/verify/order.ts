@@ -1,16 +1,16 @@
-import type { Case } from './case.ts';
 import type { Check } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 
 const shown = 3;
 
-/** Order of headsets' notifications (rule A20): by device and destination, first attempts follow the report ids. */
-export function judgeOrder(c: Case): Check[] {
+/** Order of headsets' notifications (rule A20): per device and endpoint, first attempts follow the report ids. */
+export function verifyOrder(c: IndexedEvidence): Check[] {
   return [
     { name: 'a headset’s notifications first arrive in the order of its reports', violations: inOrder(c) },
   ];
 }
 
-/** The report's id in a webhook-id of the form device-<IMEI>-<report>[-<field>]. */
+/** Returns the report id in a webhook-id of the form device-<IMEI>-<report>[-<field>]. */
 function reportOf({
   webhookId,
   body,
@@ -27,17 +27,17 @@ function reportOf({
 interface Overtaken {
   readonly webhookId: string;
   readonly report: number;
-  /** The later report that arrived before it, and its notification. */
+  /** The later report that arrived earlier, and its notification. */
   readonly behind: number;
   readonly behindId: string;
 }
 
 /**
- * Notifications whose first arrival came after that of a later report, by headset and destination. Those in
- * `impatient` may overtake: none waits for another's first attempt longer than 60 s (rule A20).
+ * Returns notifications that first arrived after the notification of a later report, by headset and endpoint. Those in
+ * `impatient` may overtake, because a notification waits at most 60 s for an earlier one (rule A20).
  */
 export function overtaken(
-  arrivals: Case['evidence']['arrivals'],
+  arrivals: IndexedEvidence['evidence']['arrivals'],
   impatient: ReadonlySet<string>,
 ): Map<string, Overtaken[]> {
   const newest = new Map<string, { report: number; webhookId: string }>();
@@ -59,7 +59,7 @@ export function overtaken(
   return found;
 }
 
-function inOrder({ evidence }: Case): string[] {
+function inOrder({ evidence }: IndexedEvidence): string[] {
   const tried = new Set(evidence.triedBefore);
   return [...overtaken(evidence.arrivals, new Set(evidence.impatient))].flatMap(([line, all]) => {
     const late = all.filter(({ webhookId }) => !tried.has(webhookId));

@@ -1,7 +1,7 @@
 import { operationById } from '@headset-cloud/proto/operations.ts';
 import { operations } from './operations.ts';
 
-// The judge has its own table, so that it is independent. Only the names must be those of the product.
+// The checks use their own table, independent of the product. Only its ids must exist in the product.
 it.each(Object.entries(operations))('%s is an operation of the catalogue', (_, id) => {
   expect(operationById(id)?.id).toBe(id);
 });

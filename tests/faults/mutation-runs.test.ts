@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mutate } from './inside/environment.ts';
-import { judge } from './judge.ts';
-import { sabotages } from './sabotages.ts';
+import { mutationRuns } from './mutation-runs.ts';
 import { goodRun } from './testing/good-run.ts';
+import { verify } from './verify.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const safeguards = sabotages.flatMap(({ without }) => without);
+const safeguards = mutationRuns.flatMap(({ removed }) => removed);
 
-describe('a safeguard that the crash test leaves out to show that it can fail', () => {
-  it.each(safeguards)('$name: can be left out of the present source', ({ mutations, env }) => {
+describe('a safeguard that a run of the crash test removes', () => {
+  it.each(safeguards)('$name: can be removed from the current source', ({ mutations, env }) => {
     expect([...(mutations ?? []), ...Object.keys(env ?? {})]).not.toEqual([]);
     for (const mutation of mutations ?? []) {
       const text = readFileSync(join(root, mutation.file), 'utf8');
@@ -17,7 +17,7 @@ describe('a safeguard that the crash test leaves out to show that it can fail', 
     }
   });
 
-  it.each(safeguards)('$name: names a check of the judge', ({ finds }) => {
-    expect(judge(goodRun()).map(({ name }) => name)).toContain(finds);
+  it.each(safeguards)('$name: names an existing check', ({ finds }) => {
+    expect(verify(goodRun()).map(({ name }) => name)).toContain(finds);
   });
 });

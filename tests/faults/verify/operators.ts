@@ -2,32 +2,32 @@ import type { Evidence } from '../evidence.ts';
 import type { Check } from './check.ts';
 
 const hourMs = 3_600_000;
-/** Minimum attempts and age before a callback is given up, and its maximum age (rule B10). */
+/** Minimum attempts and minimum age before a callback is given up (rule B10). */
 const least = { attempts: 10, ageMs: 72 * hourMs };
 const hardEndMs = 96 * hourMs;
-/** After a 410 the callback is given up at once. */
+/** A 410 gives up the callback at once. */
 const gone = /\b410\b/;
 
-/** What operators see: deliveries that were given up, dead letters, server errors and ends of processes. */
-export function judgeOperators(evidence: Evidence): Check[] {
+/** Checks for operators: given-up callbacks, dead letters, server errors and exits of processes. */
+export function verifyOperators(evidence: Evidence): Check[] {
   return [
     {
       name: 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)',
       violations: givenUp(evidence),
     },
     {
-      name: 'operators know every callback that arrived',
+      name: 'the operators’ history has every callback that arrived',
       violations: evidence.unknownCallbacks,
     },
-    { name: 'only invalid events become dead letters', violations: setAside(evidence) },
+    { name: 'only invalid events become dead letters', violations: deadLetters(evidence) },
     {
       name: 'each invalid event becomes a dead letter of every group that reads it',
       violations: poisonFound(evidence),
     },
-    { name: 'SIGTERM shuts a process down gracefully', violations: wentInOrder(evidence) },
+    { name: 'SIGTERM shuts a process down gracefully', violations: shutsDownGracefully(evidence) },
     { name: 'every response with status 500 or above has Retry-After', violations: retryAfter(evidence) },
     { name: 'a rolling restart causes no server error other than 503', violations: only503(evidence) },
-    { name: 'no process exits by itself', violations: evidence.ownDeaths },
+    { name: 'no process exits without a fault', violations: evidence.unexpectedExits },
   ];
 }
 
@@ -41,23 +41,23 @@ function givenUp({ deadDeliveries }: Evidence): string[] {
     );
 }
 
-function setAside({ setAside, poison }: Evidence): string[] {
+function deadLetters({ deadLetters, poison }: Evidence): string[] {
   const put = new Set(poison.map((p) => p.position));
-  return setAside
+  return deadLetters
     .filter(({ position }) => !put.has(position))
     .map(({ position, group, error }) => `${position} by ${group}: ${error}`);
 }
 
-function poisonFound({ setAside, poison }: Evidence): string[] {
-  const found = new Set(setAside.map(({ position, group }) => `${position} ${group}`));
+function poisonFound({ deadLetters, poison }: Evidence): string[] {
+  const found = new Set(deadLetters.map(({ position, group }) => `${position} ${group}`));
   return poison.flatMap(({ position, groups }) =>
     groups
       .filter((group) => !found.has(`${position} ${group}`))
-      .map((group) => `${position} is no dead letter of ${group}`),
+      .map((group) => `${position} is not a dead letter of ${group}`),
   );
 }
 
-function wentInOrder({ terminations }: Evidence): string[] {
+function shutsDownGracefully({ terminations }: Evidence): string[] {
   return terminations
     .filter(({ how }) => how !== '0')
     .map(({ process, how, tookMs }) => `${process} ended with ${how}, ${tookMs} ms after SIGTERM`);

@@ -1,16 +1,16 @@
-import type { Case } from './case.ts';
 import type { Check } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 import { operations, partOf } from './operations.ts';
 
-/** Packages and updates: uploaded packages are deliverable; progress rises and matches the end. */
-export function judgeUpdates(c: Case): Check[] {
+/** Uploaded packages are deliverable. The progress of an update rises and matches its end. */
+export function verifyUpdates(c: IndexedEvidence): Check[] {
   return [
     { name: 'every uploaded package is deliverable and listed once', violations: everyPackage(c) },
     { name: 'an update’s progress rises, from 0 to its end', violations: progressRises(c) },
   ];
 }
 
-function everyPackage({ evidence }: Case): string[] {
+function everyPackage({ evidence }: IndexedEvidence): string[] {
   const counts = Map.groupBy(evidence.deliverable, (p) => `${p.applicationId} ${p.package} ${p.version}`);
   return evidence.packages.flatMap((p) => {
     const name = `${p.applicationId} ${p.package} ${p.version}`;
@@ -19,7 +19,7 @@ function everyPackage({ evidence }: Case): string[] {
   });
 }
 
-function progressRises({ evidence, firsts }: Case): string[] {
+function progressRises({ evidence, firsts }: IndexedEvidence): string[] {
   return evidence.transactions
     .filter((t) => t.operationId === operations.update && t.transactionStatus === 'processed')
     .flatMap((t) => {

@@ -3,8 +3,8 @@ import { type Check, repeated } from './check.ts';
 
 const shown = 3;
 
-/** The event feed as the second witness beside the integrators' servers (ADR 0053). */
-export function judgeFeed(evidence: Evidence): Check[] {
+/** Compares the event feeds with the callbacks that arrived at the integrators' servers (ADR 0053). */
+export function verifyFeed(evidence: Evidence): Check[] {
   const { feeds } = evidence;
   return [
     {
@@ -12,15 +12,15 @@ export function judgeFeed(evidence: Evidence): Check[] {
       violations: feeds.flatMap((f) => missing(f, evidence)),
     },
     {
-      name: 'what is in the feed arrived, unless it was replaced or given up',
+      name: 'every event in the feed arrived, unless it was replaced or given up',
       violations: feeds.flatMap((f) => undelivered(f, evidence)),
     },
     {
-      name: 'no event comes twice in the feed, nor behind a cursor that was handed out',
+      name: 'no event is in the feed twice, or inserted before an issued cursor',
       violations: feeds.flatMap(unstable),
     },
     { name: 'the feed keeps the order of each transaction', violations: feeds.flatMap(disordered) },
-    { name: 'no reader of the feed is refused', violations: feeds.flatMap(({ refusals }) => refusals) },
+    { name: 'no request for the feed is rejected', violations: feeds.flatMap(({ refusals }) => refusals) },
   ];
 }
 
@@ -39,7 +39,7 @@ function undelivered({ applicationId, followed }: ReadFeed, { arrivals, notDeliv
     .map((id) => `${id} of the feed of ${applicationId} never arrived`);
 }
 
-/** Compares a reader through all faults with a reader at the end: same events, in the same order for each subject. */
+/** The reader during the faults and the reader at the end must get the same events in the same order per subject. */
 function unstable({ applicationId, followed, again }: ReadFeed): string[] {
   const twice = [followed, again].flatMap(repeated);
   const feed = `in the feed of ${applicationId}`;
@@ -52,12 +52,12 @@ function unstable({ applicationId, followed, again }: ReadFeed): string[] {
     const [old, fresh] = [before, after].map(
       (ids) => ids.slice(place, place + shown).join(', ') || 'nothing',
     );
-    return [`event ${place} of ${subject} ${feed}: ${fresh}; its follower had ${old}`];
+    return [`event ${place} of ${subject} ${feed}: ${fresh}; the reader during the faults got ${old}`];
   });
   return [...twice.map((id) => `${id} came twice ${feed}`), ...different];
 }
 
-/** The transaction or device of a callback, whose callbacks have an order; otherwise the callback alone. */
+/** Returns the transaction or device, whose callbacks are ordered, or else the callback's own id. */
 function subjectOf(id: string): string {
   return /^(tx-\d+|device-\d+)-/.exec(id)?.[1] ?? id;
 }

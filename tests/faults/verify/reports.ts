@@ -1,7 +1,7 @@
-import type { Case } from './case.ts';
 import { add, type Check } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 
-/** The value in a report's notification, as one text for comparison. */
+/** Returns the value of a report's notification as text, for comparison. */
 export function reportValue(body: Readonly<Record<string, unknown>>): string | undefined {
   switch (body['operationId']) {
     case 'notify-custom-data':
@@ -22,14 +22,14 @@ export function reportValue(body: Readonly<Record<string, unknown>>): string | u
   }
 }
 
-/** Headsets' own reports: each arrives once, at its own application. */
-export function judgeReports(c: Case): Check[] {
+/** Headsets' own reports: each arrives once, at the application of its activation. */
+export function verifyReports(c: IndexedEvidence): Check[] {
   return [
     { name: 'every report of a headset arrives once, and nothing else arrives', violations: eachOnce(c) },
   ];
 }
 
-function eachOnce({ evidence, others }: Case): string[] {
+function eachOnce({ evidence, others }: IndexedEvidence): string[] {
   const taken = new Map<string, number>();
   const perhaps = new Map<string, number>();
   const arrived = new Map<string, number>();

@@ -1,9 +1,9 @@
 import type { SoraEvent } from '../evidence.ts';
-import type { Case } from './case.ts';
 import type { Check } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 
-/** Sora's events and recordings: one notification each; each part is stored once. */
-export function judgeSora(c: Case): Check[] {
+/** Sora's events and recordings: each has one notification, and each part is stored once. */
+export function verifySora(c: IndexedEvidence): Check[] {
   return [
     { name: 'every Sora event arrives once', violations: eventsOnce(c) },
     { name: 'every recording is saved and has one notification', violations: recordingsOnce(c) },
@@ -12,7 +12,7 @@ export function judgeSora(c: Case): Check[] {
   ];
 }
 
-function eventsOnce({ evidence, others }: Case): string[] {
+function eventsOnce({ evidence, others }: IndexedEvidence): string[] {
   const nameOf = (e: Pick<SoraEvent, 'event' | 'channelId' | 'connectionId'>) =>
     [e.event, e.channelId, e.connectionId].join(' ');
   const sent = new Map(evidence.soraEvents.map((e) => [nameOf(e), e]));
@@ -30,8 +30,8 @@ function eventsOnce({ evidence, others }: Case): string[] {
   ];
 }
 
-/** Recordings with the notifications that their integrator got. */
-function told({ evidence, others }: Case) {
+/** Returns recordings with their notifications. */
+function notified({ evidence, others }: IndexedEvidence) {
   const notices = others.map((a) => a.body).filter((body) => body?.channel);
   return evidence.recordings.map((recording) => ({
     recording,
@@ -39,8 +39,8 @@ function told({ evidence, others }: Case) {
   }));
 }
 
-function recordingsOnce(c: Case): string[] {
-  return told(c).flatMap(({ recording, notices }) => {
+function recordingsOnce(c: IndexedEvidence): string[] {
+  return notified(c).flatMap(({ recording, notices }) => {
     const { file } = recording.metaFile;
     if (notices.length !== 1) return [`${file}: ${notices.length} notifications`];
     const [body] = notices;
@@ -49,9 +49,9 @@ function recordingsOnce(c: Case): string[] {
   });
 }
 
-function recordingsWhole(c: Case): string[] {
+function recordingsWhole(c: IndexedEvidence): string[] {
   const stored = Map.groupBy(c.evidence.storedParts, (p) => `${p.file} ${p.uploadId}`);
-  return told(c).flatMap(({ recording, notices }) => {
+  return notified(c).flatMap(({ recording, notices }) => {
     const [body] = notices;
     if (!body || body.message !== undefined) return [];
     const { metaFile, jsonFile, webmFile } = recording;
@@ -71,13 +71,13 @@ function recordingsWhole(c: Case): string[] {
 }
 
 /**
- * A PUT is noted when this process sees it. The process that sent it may have died this long before, but then
- * its body never comes whole; milliseconds.
+ * Maximum delay between the death of a sender and the record of its PUT; milliseconds. Such a PUT never has a complete
+ * body.
  */
 const seenLateMs = 500;
 
-/** A part is uploaded again only after an interruption, and never after a later part was begun. */
-function partsOnce({ evidence }: Case): string[] {
+/** A part is uploaded again only after an interruption, and never after the start of a later part. */
+function partsOnce({ evidence }: IndexedEvidence): string[] {
   const { puts, interruptions } = evidence;
   const cut = (fromMs: number, toMs: number) =>
     interruptions.some((i) => i.toMs >= fromMs && i.fromMs <= toMs);

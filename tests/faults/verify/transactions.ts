@@ -1,11 +1,11 @@
 import type { CallRecord, Evidence, ListedTransaction } from '../evidence.ts';
 import { Activations } from './activations.ts';
-import type { Case } from './case.ts';
 import { add, type Check, repeated } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 import {
   canceledByRequest,
   isCanceled,
-  isCanceledByFloor,
+  isCanceledByDeactivation,
   isOperation,
   isSuccess,
   operations,
@@ -13,13 +13,13 @@ import {
   partOf,
 } from './operations.ts';
 
-/** The only refusal that the load may get: the device is deactivated at that moment. */
+/** The only permitted refusal: the device is deactivated at the time of the call. */
 const notActivated = 'The device is not activated.';
 
 const places: Record<Part, number> = { accepted: 0, step: 1, end: 2, answer: 3 };
 
-/** Every call and its transaction: one end, callbacks in order, one effect, and no effect of a canceled one. */
-export function judgeTransactions(c: Case): Check[] {
+/** Each call has one transaction, with one end, ordered callbacks and one effect, or no effect if it was canceled. */
+export function verifyTransactions(c: IndexedEvidence): Check[] {
   const { evidence } = c;
   return [
     {
@@ -48,7 +48,7 @@ export function judgeTransactions(c: Case): Check[] {
   ];
 }
 
-function everyCallAnswered(c: Case): string[] {
+function everyCallAnswered(c: IndexedEvidence): string[] {
   const { calls, alwaysActivated } = c.evidence;
   const stays = new Set(alwaysActivated);
   const activations = new Activations(c);
@@ -69,12 +69,12 @@ function isFutile({ kind, applicationId, deviceId }: CallRecord, activations: Ac
   return kind === 'deactivate' && deviceId !== undefined && !activations.stand(applicationId, deviceId);
 }
 
-/** The operations that need an activation and do not change it. */
+/** Whether the call needs an activation and does not change it. */
 function isOfActivated(c: CallRecord): c is CallRecord & { deviceId: string } {
   return c.deviceId !== undefined && c.kind !== 'activate' && c.kind !== 'deactivate';
 }
 
-function everyTransactionExists({ evidence, byId }: Case): string[] {
+function everyTransactionExists({ evidence, byId }: IndexedEvidence): string[] {
   return evidence.calls.flatMap((c) => {
     if (c.transactionId === undefined) return [];
     const t = byId.get(c.transactionId);
@@ -85,13 +85,13 @@ function everyTransactionExists({ evidence, byId }: Case): string[] {
   });
 }
 
-function everyTransactionEnded({ evidence }: Case): string[] {
+function everyTransactionEnded({ evidence }: IndexedEvidence): string[] {
   return evidence.transactions
     .filter((t) => t.transactionStatus !== 'processed' && t.transactionStatus !== 'canceled')
     .map((t) => `${t.transactionId} (${t.operationId}, device ${t.deviceId}) is ${t.transactionStatus}`);
 }
 
-function oneEnd({ evidence, byId, firsts, ends }: Case): string[] {
+function oneEnd({ evidence, byId, firsts, ends }: IndexedEvidence): string[] {
   const violations: string[] = [];
   for (const t of evidence.transactions) {
     const count = (firsts.get(t.transactionId) ?? []).filter((a) => partOf(a.body) === 'end').length;
@@ -101,7 +101,7 @@ function oneEnd({ evidence, byId, firsts, ends }: Case): string[] {
     if (!end) continue;
     if (isCanceled(end) !== (t.transactionStatus === 'canceled')) {
       violations.push(
-        `${t.transactionId} is ${t.transactionStatus}, but its callback says ${end['message']}`,
+        `${t.transactionId} is ${t.transactionStatus}, but its callback has the message ${end['message']}`,
       );
     }
   }
@@ -111,7 +111,7 @@ function oneEnd({ evidence, byId, firsts, ends }: Case): string[] {
   return violations;
 }
 
-/** A callback that was signed with a wrong clock is refused, and is sent again. */
+/** A callback that was signed with a wrong clock is rejected and sent again. */
 function everySigned({ arrivals, wrongClocks }: Evidence): string[] {
   const excused = (atMs: number) => wrongClocks.some((c) => atMs >= c.fromMs && atMs <= c.toMs);
   return arrivals
@@ -119,7 +119,7 @@ function everySigned({ arrivals, wrongClocks }: Evidence): string[] {
     .map((a) => `${a.webhookId || '(no id)'} has no valid signature`);
 }
 
-function rightSubject({ byId, firsts }: Case): string[] {
+function rightSubject({ byId, firsts }: IndexedEvidence): string[] {
   return [...firsts].flatMap(([id, list]) => {
     const t = byId.get(id);
     const wrong = list.find(
@@ -135,7 +135,7 @@ function rightSubject({ byId, firsts }: Case): string[] {
   });
 }
 
-function inOrder({ firsts }: Case): string[] {
+function inOrder({ firsts }: IndexedEvidence): string[] {
   const violations: string[] = [];
   for (const [id, list] of firsts) {
     const parts = list.map((a) => partOf(a.body));
@@ -152,7 +152,7 @@ function inOrder({ firsts }: Case): string[] {
   return violations;
 }
 
-function everyAnswer({ evidence, ends, firsts }: Case): string[] {
+function everyAnswer({ evidence, ends, firsts }: IndexedEvidence): string[] {
   const answering = new Set(evidence.answeringDevices);
   return evidence.transactions.flatMap((t) => {
     const expected =
@@ -170,7 +170,7 @@ function effectsOnce({ effects }: Evidence): string[] {
   return repeated(effects.map((e) => e.transactionId)).map((id) => `${id} took effect more than once`);
 }
 
-function rightEffect({ evidence, byId }: Case): string[] {
+function rightEffect({ evidence, byId }: IndexedEvidence): string[] {
   return evidence.effects.flatMap(({ transactionId, deviceId, operation }) => {
     const t = byId.get(transactionId);
     if (!t) return [`${transactionId} took effect on ${deviceId}, but is not in the list`];
@@ -179,7 +179,7 @@ function rightEffect({ evidence, byId }: Case): string[] {
   });
 }
 
-function everySuccessTookEffect({ evidence, ends, effects }: Case): string[] {
+function everySuccessTookEffect({ evidence, ends, effects }: IndexedEvidence): string[] {
   const newestActivation = new Map<string, number>();
   for (const t of evidence.transactions) {
     if (t.operationId !== operations.activate) continue;
@@ -195,14 +195,14 @@ function everySuccessTookEffect({ evidence, ends, effects }: Case): string[] {
     .map((t) => `${t.transactionId} (${t.operationId}, device ${t.deviceId}) succeeded without an effect`);
 }
 
-/** A deactivation or a reset cancels at once, even what has been started (rule A11). */
-function noCanceledEffect({ ends, effects }: Case): string[] {
+/** A deactivation or a reset cancels transactions at once, even started ones (rule A11). */
+function noCanceledEffect({ ends, effects }: IndexedEvidence): string[] {
   return [...ends]
-    .filter(([id, end]) => isCanceled(end) && !isCanceledByFloor(end) && effects.has(id))
-    .map(([id, end]) => `${id} took effect, and its callback says: ${end['message']}`);
+    .filter(([id, end]) => isCanceled(end) && !isCanceledByDeactivation(end) && effects.has(id))
+    .map(([id, end]) => `${id} took effect, and its callback has the message: ${end['message']}`);
 }
 
-function cancelAnswersExact({ evidence, ends }: Case): string[] {
+function cancelAnswersExact({ evidence, ends }: IndexedEvidence): string[] {
   const named = evidence.calls.flatMap((c) => c.canceledIds ?? []);
   const namedIds = new Set(named);
   const canceled = new Set(
@@ -216,10 +216,10 @@ function cancelAnswersExact({ evidence, ends }: Case): string[] {
 }
 
 /**
- * No two calls share a transaction, and each transaction was requested by a call. If a call had an attempt
- * without an answer and was then refused, that attempt may have made a transaction.
+ * Each call has its own transaction, and each transaction belongs to a call. If an attempt got no response and the next
+ * was refused, the first attempt may have created a transaction.
  */
-function oneKeyOneTransaction({ evidence }: Case): string[] {
+function oneKeyOneTransaction({ evidence }: IndexedEvidence): string[] {
   const ids = evidence.calls.flatMap((c) => c.transactionId ?? []);
   const spare = new Map<string, number>();
   for (const c of evidence.calls) {

@@ -1,10 +1,10 @@
-/** One promise and its violations; without violations it is kept. */
+/** One promise and its violations. */
 export interface Check {
   readonly name: string;
   readonly violations: readonly string[];
 }
 
-/** The members that occur more than once, each listed once. */
+/** Returns members that occur more than once, each listed once. */
 export function repeated<T>(members: readonly T[]): T[] {
   const seen = new Set<T>();
   return [...new Set(members.filter((one) => seen.has(one) || !seen.add(one)))];

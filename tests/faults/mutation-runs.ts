@@ -4,19 +4,19 @@ import type { Mutation } from './inside/environment.ts';
 import type { LoadOptions } from './load/target.ts';
 import type { Amount } from './run.ts';
 
-/** One safeguard, how it is left out, and the promise that is then broken. */
+/** One safeguard of the product, the change that removes it, and the check that must then fail. */
 export interface Safeguard {
   readonly name: string;
   readonly mutations?: readonly Mutation[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The check of the judge that must fail. */
+  /** Name of the check that must fail. */
   readonly finds: string;
 }
 
-/** A run with several safeguards left out, each of which breaks a different promise. */
-export interface Sabotage {
+/** A run with several removed safeguards, each of which violates a different promise. */
+export interface MutationRun {
   readonly stack: StackKind;
-  readonly without: readonly Safeguard[];
+  readonly removed: readonly Safeguard[];
   readonly rounds: readonly Round[];
   readonly load: LoadOptions;
   readonly atLeast?: Amount;
@@ -56,7 +56,7 @@ const startPermit: Safeguard = {
 };
 
 const revocation: Safeguard = {
-  name: 'without asking the headset first it finds a canceled operation that took effect',
+  name: 'without a revoke at the headset it finds a canceled operation that took effect',
   mutations: [
     {
       file: 'services/transactions/src/domain/online.ts',
@@ -68,7 +68,7 @@ const revocation: Safeguard = {
 };
 
 const knownUsage: Safeguard = {
-  name: 'without the memory of known usage it finds usage that is recorded twice',
+  name: 'without deduplication of usage it finds usage that is recorded twice',
   mutations: [
     {
       file: 'services/billing/src/usage-message.ts',
@@ -81,13 +81,13 @@ const knownUsage: Safeguard = {
 
 const wholeAge: Safeguard = {
   name: 'with 1 h instead of 72 h it finds a callback that is given up too early',
-  // Ten attempts take only a short time.
+  // Short backoff: ten attempts take only a short time.
   env: { NOTIFIER_MAX_AGE_HOURS: '1', NOTIFIER_BACKOFF_MAX_MS: '100', NOTIFIER_PROBE_MAX_MS: '100' },
   finds: 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)',
 };
 
 const reportOrder: Safeguard = {
-  name: 'without the order of reports it finds notifications that overtake',
+  name: 'without the order of reports it finds notifications that overtake earlier ones',
   mutations: [
     {
       file: 'services/notifier/src/domain/chain.ts',
@@ -104,8 +104,8 @@ const reportOrder: Safeguard = {
   finds: 'a headset’s notifications first arrive in the order of its reports',
 };
 
-// Two safeguards keep a location from the next customer: a deactivation deletes it, and an application reads
-// what was reported under its own activation. Each is enough alone, so both are left out.
+// Two safeguards hide a location from the next customer: a deactivation deletes the location, and an application reads
+// only values of its own activation. Each safeguard is sufficient, so both are removed.
 const ownActivation: Safeguard = {
   name: 'without the activation epoch of reports and the deletion it finds state of another customer',
   mutations: [
@@ -123,8 +123,8 @@ const ownActivation: Safeguard = {
   finds: 'no state of an earlier activation is readable',
 };
 
-const judgedAgain: Safeguard = {
-  name: 'without judging sessions again it finds what waits for a reconnect',
+const sessionReconciliation: Safeguard = {
+  name: 'without repeated reconciliation of sessions it finds work that waits for a reconnect',
   mutations: [
     {
       file: 'services/device-link/src/presence/reconciler.ts',
@@ -135,11 +135,11 @@ const judgedAgain: Safeguard = {
   finds: 'nothing is unfinished at the end',
 };
 
-/** Each safeguard once. */
-export const sabotages: readonly Sabotage[] = [
+/** All runs with removed safeguards. Each safeguard is removed once. */
+export const mutationRuns: readonly MutationRun[] = [
   {
     stack: 'embedded',
-    without: [sweeper],
+    removed: [sweeper],
     rounds: [
       dies(ended(1), 'before log transactions.notifications 2'),
       dies(ended(2), 'after store transactions.transactions.createdAt'),
@@ -151,10 +151,9 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     stack: 'embedded',
-    without: [startPermit, knownUsage, ownActivation],
-    // The load breaks the first and the last promise: headsets disconnect while they work, and their commands are
-    // canceled; one headset is handed over between customers. After the process dies, the log delivers usage
-    // again that was recorded before.
+    removed: [startPermit, knownUsage, ownActivation],
+    // The load violates the first promise (headsets disconnect while they work, and their commands are canceled) and
+    // the last (a headset is handed over between customers). After the crash, the log delivers recorded usage again.
     rounds: [headsetsDie(3000), headsetsDie(3000), dies('after store billing.sheets')],
     load: { commanders: 4, cancelAwayShare: 0.6, pairShare: 0, pauseMs: 80 },
     atLeast: { calls: 120, readings: 60 },
@@ -162,8 +161,8 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     stack: 'embedded',
-    without: [revocation],
-    // No fault is needed: the load sends two equal operations at once and cuts the connection while they run.
+    removed: [revocation],
+    // The load alone is sufficient: it sends two equal operations at once and cuts the connection while they run.
     rounds: [headsetsDie(3000), headsetsDie(3000), headsetsDie(3000)],
     load: { commanders: 4, cancelAwayShare: 0, pairShare: 0.7, pauseMs: 80 },
     atLeast: { calls: 400, readings: 0 },
@@ -171,10 +170,10 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     stack: 'embedded',
-    without: [wholeAge],
+    removed: [wholeAge],
     rounds: [
       {
-        // A delivery accepted with the clock set back is two hours old when the clock is right, and still fails.
+        // A delivery that is accepted with the clock set back is two hours old when the clock is corrected.
         fault: { kind: 'backlog', tenant: 0, reports: 200, forMs: 10_000 },
         beside: { kind: 'clock', process: 'platform', stepMs: -2 * 3_600_000, forMs: 5000, killed: false },
         restMs: 200,
@@ -185,8 +184,8 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     stack: 'real',
-    without: [judgedAgain, reportOrder],
-    // While one instance is frozen beyond its lease, the other considers its headsets to be away.
+    removed: [sessionReconciliation, reportOrder],
+    // While one instance is frozen beyond its lease, the other treats its headsets as disconnected.
     rounds: [freezes('device-link'), freezes('device-link-2'), freezes('device-link')],
     load: { commanders: 4, cancelAwayShare: 0, pairShare: 0.04, pauseMs: 80 },
     effectMs: 0,

@@ -6,12 +6,12 @@ import { staying } from '../load/target.ts';
 import { createRandom } from '../random.ts';
 import type { Tenant, World } from '../world.ts';
 
-/** How long the integrators' servers fail after headsets have come back from days offline; milliseconds. */
+/** Integrators' servers fail for this long after headsets reconnect from days offline; milliseconds. */
 const failAfterReturnMs = 1500;
 const reportsOfAbsent = 2;
 
-/** One integrator's server fails every callback for some time, while its headsets report a lot. */
-export async function swamp(
+/** One integrator's server fails every callback for some time while its headsets send many reports. */
+export async function causeBacklog(
   world: World,
   { tenant, reports, forMs }: Extract<Fault, { kind: 'backlog' }>,
 ): Promise<{ applicationId: string }> {
@@ -21,9 +21,9 @@ export async function swamp(
   const devices = staying(target.devices);
   world.failing.add(applicationId);
   const untilMs = performance.now() + forMs;
-  // On a busy machine there is time for fewer reports.
+  // A busy machine sends fewer reports in this time.
   for (let i = 0; i < reports && performance.now() < untilMs; i++) {
-    await say(world, target, devices[i % devices.length] as string);
+    await sendReport(world, target, devices[i % devices.length] as string);
   }
   await delay(Math.max(0, untilMs - performance.now()));
   world.failing.delete(applicationId);
@@ -31,11 +31,11 @@ export async function swamp(
 }
 
 /**
- * Simulates days offline of the headsets of a process in a short time: they begin commands, their clocks are
- * set back, and their line is down while they report. Then they come back, while the integrators' servers
- * fail for a short time.
+ * Simulates days offline for the headsets of a process in a short time. The headsets begin commands, their clocks are
+ * set back, and they create reports without a connection. Then they reconnect while the integrators' servers fail for a
+ * short time.
  */
-export async function beAbsent(
+export async function simulateAbsence(
   world: World,
   headsets: HeadsetProcess,
   { stepMs, forMs }: Extract<Fault, { kind: 'absence' }>,
@@ -54,7 +54,7 @@ export async function beAbsent(
   line?.set({ kind: 'dropped' });
   const over = delay(forMs);
   for (const { tenant, deviceId } of own) {
-    for (let i = 0; i < reportsOfAbsent; i++) await say(world, tenant, deviceId);
+    for (let i = 0; i < reportsOfAbsent; i++) await sendReport(world, tenant, deviceId);
   }
   await over;
   await skew(headsets, 0);
@@ -71,11 +71,15 @@ export async function skew(headsets: HeadsetProcess, skewMs: number): Promise<vo
   );
 }
 
-async function say({ headsetsOf }: World, { applicationId, said }: Tenant, deviceId: string): Promise<void> {
+async function sendReport(
+  { headsetsOf }: World,
+  { applicationId, loadRecord }: Tenant,
+  deviceId: string,
+): Promise<void> {
   const operationId = 'notify-custom-data';
-  const value = `number ${said.nextNumber()}`;
+  const value = `number ${loadRecord.nextNumber()}`;
   const atMs = Date.now();
   const report = { action: 'report', customData: { success: true, customData: value } };
   const taken = await act(headsetsOf(deviceId), deviceId, report);
-  said.reports.push({ applicationId, deviceId, operationId, value, taken, atMs });
+  loadRecord.reports.push({ applicationId, deviceId, operationId, value, taken, atMs });
 }

@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 
-/** A read is tried so many times. */
+/** Maximum number of attempts of a read. */
 const attempts = 8;
 const pauseMs = 2000;
-/** connect-node has no code of its own for some ways in which a connection ends. */
+/** Messages of lost connections for which connect-node has no error code. */
 const lostConnection = /EPIPE|ECONNRESET|ECONNREFUSED|socket hang up/;
 const passing: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.Aborted];
 
 /**
- * For reads at the end of a run: what fails because the machine is busy, or because the server has just closed the
- * connection, is asked again, so that hours of rounds are judged all the same.
+ * Repeats reads at the end of a run that fail because the machine is busy or the server has closed the connection. Such
+ * a failure must not discard the result of hours of rounds.
  */
-export const patient: Interceptor = (next) => async (request) => {
+export const retryReads: Interceptor = (next) => async (request) => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await next(request);

@@ -1,10 +1,10 @@
 import type { CallRecord, Evidence } from '../evidence.ts';
 import { Activations } from './activations.ts';
-import type { Case } from './case.ts';
 import type { Check } from './check.ts';
+import type { IndexedEvidence } from './indexed-evidence.ts';
 
-/** Acknowledged changes are in force: settings, activations and the slots that they use. */
-export function judgeStanding(c: Case): Check[] {
+/** Acknowledged changes are in force: settings, activations, and the slots of activations. */
+export function verifyAcknowledged(c: IndexedEvidence): Check[] {
   const { evidence } = c;
   return [
     { name: 'no acknowledged setting is lost', violations: settingsKept(evidence) },
@@ -36,7 +36,7 @@ function slotsMatch({ applications }: Evidence): string[] {
     .map((a) => `${a.applicationId}: ${a.slots} slots, ${a.activatedDevices.length} devices activated`);
 }
 
-function activationsStand(c: Case): string[] {
+function activationsStand(c: IndexedEvidence): string[] {
   const { calls, applications } = c.evidence;
   const activations = new Activations(c);
   for (const call of [...calls].sort((a, b) => a.order - b.order)) activations.add(call);

@@ -1,6 +1,4 @@
 import type { Evidence } from './evidence.ts';
-import { operations } from './judge/operations.ts';
-import { judge } from './judge.ts';
 import {
   call,
   canceledActivation,
@@ -17,6 +15,8 @@ import { seededHeadsets } from './testing/seeded-headsets.ts';
 import { seededMedia } from './testing/seeded-media.ts';
 import { excused, seededOperators } from './testing/seeded-operators.ts';
 import { seededTransactions } from './testing/seeded-transactions.ts';
+import { operations } from './verify/operations.ts';
+import { verify } from './verify.ts';
 
 const seeded: readonly Seeded[] = [
   ...seededTransactions,
@@ -27,28 +27,28 @@ const seeded: readonly Seeded[] = [
 ];
 
 const broken = (evidence: Evidence) =>
-  judge(evidence)
+  verify(evidence)
     .filter((c) => c.violations.length > 0)
     .map((c) => c.name);
 
-describe('the judge', () => {
-  it('finds nothing in a good run', () => {
+describe('the checks of the crash test', () => {
+  it('pass for a good run', () => {
     expect(broken(goodRun())).toEqual([]);
   });
 
-  it.each(seeded)('breaks "%s" for %s', (check, _, change, alsoBroken = []) => {
+  it.each(seeded)('"%s" fails for %s', (check, _, change, alsoBroken = []) => {
     expect(broken(change(goodRun())).sort()).toEqual([check, ...alsoBroken].sort());
   });
 
-  it('has a seeded violation for every check', () => {
-    expect(new Set(seeded.map(([check]) => check))).toEqual(new Set(judge(goodRun()).map((c) => c.name)));
+  it('have a seeded violation each', () => {
+    expect(new Set(seeded.map(([check]) => check))).toEqual(new Set(verify(goodRun()).map((c) => c.name)));
   });
 
-  it.each(excused)('allows %s', (_, change) => {
+  it.each(excused)('allow %s', (_, change) => {
     expect(broken(change(goodRun()))).toEqual([]);
   });
 
-  it('allows a transaction that an earlier attempt of a refused call may have made', () => {
+  it('allow a transaction that an earlier attempt of a refused call may have created', () => {
     const run = goodRun();
     const refused = call({ kind: 'command', order: 8, status: 403, attempts: 2, message: notActivated });
     expect(
@@ -61,11 +61,11 @@ describe('the judge', () => {
     ).toEqual([]);
   });
 
-  it('expects a device whose activation was canceled to be deactivated, and allows that a deactivation is refused', () => {
+  it('expect a device to be deactivated after its activation was canceled, and allow the refusal of a deactivation', () => {
     const run = canceledActivation(goodRun());
     const applications = run.applications.map((a) => ({ ...a, slots: 0, activatedDevices: [] }));
     expect(broken({ ...run, applications, calls: [...run.calls, refusedDeactivation] })).toEqual([]);
-    // An earlier activation by the same application that was not canceled stands.
+    // An earlier activation of the same application, which was not canceled, remains in force.
     const repeated: Evidence = {
       ...run,
       calls: [call({ kind: 'activate', order: 0, transactionId: 6 }), ...run.calls],
@@ -76,7 +76,7 @@ describe('the judge', () => {
     expect(broken(repeated)).toEqual([]);
   });
 
-  it('does not require an effect of a deactivation that a later activation has overtaken', () => {
+  it('do not require an effect of a deactivation that a later activation has overtaken', () => {
     const run = goodRun();
     const overtaken: Evidence = {
       ...run,
