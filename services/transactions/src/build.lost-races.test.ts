@@ -223,7 +223,7 @@ describe('a transaction with concurrent reconciliations, sessions or start reque
     await newer(2n);
     await again(2n, withoutRevoke);
     const { start, revoke } = await world.accept(first, 2n);
-    // device-link sends `start` to such a client in both cases (SessionJudge).
+    // device-link sends `start` to such a client in both cases (session/transactions-client.ts).
     expect({ start, revoke }).toEqual({ start: false, revoke: false });
   });
 
