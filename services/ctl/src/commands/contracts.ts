@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/cli/options.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
 import { fields } from '@headset-cloud/cli/output.ts';
 import {
   type Contract,
@@ -12,7 +12,7 @@ import {
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { exitCodes } from '../exit-codes.ts';
-import { quota, type Session } from '../session.ts';
+import type { Session } from '../session.ts';
 
 interface PutOptions {
   /** Absent: the contract's limit does not change. */
@@ -40,6 +40,9 @@ const limitOptions = [
   'applicationUnprocessed',
 ] as const;
 
+/** Parses a limit for commander. A limit of zero would reject every call. */
+const quota = wholeNumber(1, 99_999_999);
+
 /** IMEIs in one call or answer. A contract may name hundreds of thousands. */
 const atOnce = 1000;
 
@@ -55,7 +58,7 @@ export function addContracts(program: Command, session: Session): void {
     .option(
       '--limit <devices>',
       'maximum devices activated at once; required for a new contract',
-      wholeNumber,
+      wholeNumber(),
     )
     .option('--add <imei...>', 'IMEIs to add', [])
     .option('--add-file <path>', 'file of IMEIs to add, one per line; -: standard input')
@@ -85,7 +88,11 @@ export function addContracts(program: Command, session: Session): void {
           contractOf(client, applicationId),
         );
         const { contract, text } = wouldBe(before, applicationId, { ...options, add });
-        session.show(PutContractResponseSchema, create(PutContractResponseSchema, { contract }), () => text);
+        session.showMessage(
+          PutContractResponseSchema,
+          create(PutContractResponseSchema, { contract }),
+          () => text,
+        );
         return;
       }
       const answer = await session.call('devices', DevicesAdminService, async (client) => {
@@ -105,7 +112,7 @@ export function addContracts(program: Command, session: Session): void {
         }
         return withAllDevices(client, last);
       });
-      session.show(PutContractResponseSchema, answer, ({ contract }) => describe(contract));
+      session.showMessage(PutContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
 
   group
@@ -115,7 +122,7 @@ export function addContracts(program: Command, session: Session): void {
       const answer = await session.call('devices', DevicesAdminService, async (client) =>
         withAllDevices(client, await client.getContract({ applicationId })),
       );
-      session.show(GetContractResponseSchema, answer, ({ contract }) => describe(contract));
+      session.showMessage(GetContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
 }
 

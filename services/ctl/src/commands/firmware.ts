@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { listLimit, wholeNumber } from '@headset-cloud/cli/options.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
+import { limitOption } from '@headset-cloud/cli/paging.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import {
   type ArtifactInfo,
@@ -40,7 +41,7 @@ export function addFirmware(program: Command, session: Session): void {
     .option(
       '--upload-timeout-ms <ms>',
       'how long the upload may stall or wait for its answer',
-      wholeNumber,
+      wholeNumber(),
       60_000,
     )
     .action(async (packageName: string, version: string, file: string, options: PutOptions) => {
@@ -59,20 +60,24 @@ export function addFirmware(program: Command, session: Session): void {
         answer = { ...answer, uploadUrl: '', artifact };
       }
       requireSame(answer.artifact, options.sha256);
-      session.show(PutFirmwareResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+      session.showMessage(PutFirmwareResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
     });
 
   group
     .command('list')
     .description('firmware, by package, newest version first')
     .option('--package <package>', 'only of this package', '')
-    .option('--limit <versions>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('versions'))
     .action(async (options: { package: string; limit: number }) => {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.listArtifacts({ kind: ArtifactKind.FIRMWARE, package: options.package, limit: options.limit }),
       );
-      session.show(ListArtifactsResponseSchema, answer, ({ artifacts }) =>
-        artifactTable(artifacts, 'No firmware. Put one: ctl firmware put com.vendor.firmware 1.0.0 FILE'),
+      session.showMessage(ListArtifactsResponseSchema, answer, ({ artifacts }) =>
+        artifactTable(
+          session,
+          artifacts,
+          'No firmware. Put one: ctl firmware put com.vendor.firmware 1.0.0 FILE',
+        ),
       );
     });
 
@@ -83,7 +88,7 @@ export function addFirmware(program: Command, session: Session): void {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.withdrawArtifact({ kind: ArtifactKind.FIRMWARE, package: packageName, version }),
       );
-      session.show(WithdrawArtifactResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+      session.showMessage(WithdrawArtifactResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
     });
 }
 
@@ -123,11 +128,9 @@ function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefi
   );
 }
 
-/** Parses a length for commander. */
+/** Parses a length for commander. Tools such as wc print spaces before the number. */
 function bytes(text: string): number {
-  // Tools such as wc print spaces before the number.
-  if (!/^\s*\d{1,15}\s*$/.test(text)) throw new InvalidArgumentError('It is not a number of bytes.');
-  return Number(text);
+  return wholeNumber(0, 999_999_999_999_999)(text.trim());
 }
 
 /** Parses a SHA-256 for commander. */

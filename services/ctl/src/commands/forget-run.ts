@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { create, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { table } from '@headset-cloud/cli/output.ts';
 import type { ForgottenSchema } from '@headset-cloud/proto/common/v1/forget_pb.ts';
 import { type ForgetReport, ForgetReportSchema } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
@@ -150,10 +149,12 @@ export function showForgotten(
     ...{ service, forgotten: [...forgotten] },
     failed: failures.find((one) => one.service === service)?.error.message ?? '',
   }));
-  session.show(ForgetReportSchema, create(ForgetReportSchema, { ...of, dryRun, parts }), describe);
+  session.showMessage(ForgetReportSchema, create(ForgetReportSchema, { ...of, dryRun, parts }), (report) =>
+    describe(session, report),
+  );
 }
 
-function describe({ dryRun, parts }: ForgetReport): string {
+function describe({ table }: Session, { dryRun, parts }: ForgetReport): string {
   const rows = parts.flatMap(({ service, forgotten, failed }) => [
     ...forgotten.map(({ what, removed, left }) => ({
       ...{ service, what },

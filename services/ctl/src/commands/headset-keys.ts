@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { CliError, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
-import { type Column, fields, table } from '@headset-cloud/cli/output.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
+import { type Column, fields } from '@headset-cloud/cli/output.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import {
   AddHeadsetKeyResponseSchema,
@@ -33,11 +34,11 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .description(
       'the keys of a device, or of all devices that an application or a developer has activated now: names, registration, last use (updated hourly during a session)',
     )
-    .option('--device <imei>', 'the same as the IMEI alone')
+    .option('--device <imei>', 'the same as the IMEI alone', imei)
     .option('--application <applicationId>', 'of the devices that this application has activated')
     .option('--developer <developerId>', "the same, for all of the developer's applications")
-    .action(async (imei: string | undefined, options: Scope) => {
-      const [one, ...more] = [imei, options.device].filter((given) => given !== undefined);
+    .action(async (given: string | undefined, options: Scope) => {
+      const [one, ...more] = [given, options.device].filter((id) => id !== undefined);
       if (more.length > 0) throw new CliError(exitCodes.usage, 'Give the IMEI once.');
       const listed = create(ListHeadsetKeysResponseSchema);
       const scopes = await scopesOf({ ...options, ...(one !== undefined && { device: one }) }, session);
@@ -53,8 +54,8 @@ export function addHeadsetKeys(program: Command, session: Session): void {
           if (afterDeviceId === '') break;
         }
       }
-      session.show(ListHeadsetKeysResponseSchema, listed, ({ keys, devices }) =>
-        one === undefined ? deviceTable(devices) : keyTable(one, keys),
+      session.showMessage(ListHeadsetKeysResponseSchema, listed, ({ keys, devices }) =>
+        one === undefined ? deviceTable(session, devices) : keyTable(session, one, keys),
       );
     });
 
@@ -63,7 +64,7 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .description(
       'revoke all keys of a device, or of all devices that an application or a developer has activated now; they cannot connect again before they get new keys',
     )
-    .option('--device <imei>', 'keys of this device')
+    .option('--device <imei>', 'keys of this device', imei)
     .option('--application <applicationId>', 'of the devices that this application has activated')
     .option('--developer <developerId>', "the same, for all of the developer's applications")
     .option('--dry-run', 'only show what would be revoked')
@@ -80,9 +81,9 @@ export function addHeadsetKeys(program: Command, session: Session): void {
         }
       }
       const done = options.dryRun ? 'would be revoked' : 'revoked';
-      session.show(RemoveAllHeadsetKeysResponseSchema, revoked, ({ devices }) => {
+      session.showMessage(RemoveAllHeadsetKeysResponseSchema, revoked, ({ devices }) => {
         const keys = devices.flatMap(({ deviceId, keyIds }) => keyIds.map((keyId) => ({ deviceId, keyId })));
-        const shown = table(
+        const shown = session.table(
           keys,
           [
             ['DEVICE', (k) => k.deviceId],
@@ -106,7 +107,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
     .option('--name <name>', 'name shown in the list')
     .action(async (deviceId: string, path: string, { name }: { name?: string }) => {
       const answer = await add(deviceId, await session.files.text(path, 'The public key'), name);
-      session.show(AddHeadsetKeyResponseSchema, answer, ({ keyId }) => fields([['key', keyId]]));
+      session.showMessage(AddHeadsetKeyResponseSchema, answer, ({ keyId }) => fields([['key', keyId]]));
     });
 
   group
@@ -118,7 +119,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       const answer = await session.call('devices', DevicesAdminService, (c) =>
         c.removeHeadsetKey({ deviceId, keyId }),
       );
-      session.show(RemoveHeadsetKeyResponseSchema, answer, () => fields([[`${removal}d`, keyId]]));
+      session.showMessage(RemoveHeadsetKeyResponseSchema, answer, () => fields([[`${removal}d`, keyId]]));
     });
 
   group
@@ -159,15 +160,14 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
         else removeKeyFile(path);
         throw error;
       }
-      const text = session.json
-        ? `${JSON.stringify({ deviceId, keyId: file.keyId, keyFile: path }, null, 2)}\n`
-        : fields([
-            ['device', deviceId],
-            ['key', file.keyId],
-            ['key file', path],
-          ]);
-      if (toOutput) terminal.err(text);
-      else terminal.out(text);
+      const { keyId } = file;
+      const text = () =>
+        fields([
+          ['device', deviceId],
+          ['key', keyId],
+          ['key file', path],
+        ]);
+      session.show({ deviceId, keyId, keyFile: path }, text, toOutput ? terminal.err : terminal.out);
     });
 }
 
@@ -222,12 +222,12 @@ const keyColumns: readonly Column<HeadsetKey>[] = [
   ['LAST USED', (k) => time(k.lastUsedAtMs)],
 ];
 
-function keyTable(deviceId: string, keys: readonly HeadsetKey[]): string {
+function keyTable({ table }: Session, deviceId: string, keys: readonly HeadsetKey[]): string {
   return table(keys, keyColumns, `No keys. Generate one: ctl headset-keys generate ${deviceId}`);
 }
 
 /** One line for each key, and one for each device without a key. */
-function deviceTable(devices: readonly HeadsetKeysOfDevice[]): string {
+function deviceTable({ table }: Session, devices: readonly HeadsetKeysOfDevice[]): string {
   const rows = devices.flatMap(({ deviceId, keys }) =>
     (keys.length === 0 ? [create(HeadsetKeySchema)] : keys).map((key) => ({ deviceId, key })),
   );

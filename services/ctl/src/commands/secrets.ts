@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { table } from '@headset-cloud/cli/output.ts';
 import {
   type PlaceReport,
   SecretsAdminService,
@@ -35,7 +34,7 @@ export function addSecrets(program: Command, session: Session): void {
     .action(async ({ services }: { services: boolean }) => {
       const listeners = await findAddresses(session);
       const report = await lookThroughAll(session, listeners, false);
-      session.show(SecretsReportSchema, report, (shown) => describe(shown, services));
+      session.showMessage(SecretsReportSchema, report, (shown) => describe(session, shown, services));
       for (const line of needlessKeys(report)) session.terminal.err(line);
       refuseUnopened(report);
     });
@@ -66,7 +65,9 @@ export function addSecrets(program: Command, session: Session): void {
         for (const line of leftOver(report)) session.terminal.err(line);
       }
       const services = [...(await findAddresses(session)).values()].map(({ secrets }) => secrets);
-      session.show(SecretsReportSchema, { ...report, services }, (all) => describe(all, shown.services));
+      session.showMessage(SecretsReportSchema, { ...report, services }, (all) =>
+        describe(session, all, shown.services),
+      );
       refuseUnopened(report);
     });
 
@@ -256,7 +257,7 @@ function countsOf(places: readonly PlaceReport[], ofEach: boolean): Count[] {
   return [...sums.values()];
 }
 
-function describe({ services, places }: SecretsReport, ofEach: boolean): string {
+function describe({ table }: Session, { services, places }: SecretsReport, ofEach: boolean): string {
   const roles = new Map<string, string>();
   for (const { sealingKey, otherKeys, notedKeys } of services) {
     for (const key of notedKeys) if (!roles.has(key)) roles.set(key, 'not configured');

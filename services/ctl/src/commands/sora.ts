@@ -1,6 +1,6 @@
 import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/cli/options.ts';
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import {
   CommunicationAdminService,
   type Endpoint,
@@ -38,7 +38,7 @@ export function addSora(program: Command, session: Session): void {
     .description('add, change or restore an endpoint')
     .requiredOption('--signaling-url <url>', 'address for integrators: wss://…/signaling')
     .requiredOption('--sora-version <version>', "the endpoint's Sora version")
-    .requiredOption('--limit <connections>', 'maximum concurrent connections', wholeNumber)
+    .requiredOption('--limit <connections>', 'maximum concurrent connections', wholeNumber())
     .option('--archive-url <url>', 'address of its recorded files; default: no recordings', '')
     .option(
       '--secret-file <path>',
@@ -54,7 +54,7 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.putEndpoint({ endpoint }),
       );
-      session.show(PutEndpointResponseSchema, answer, (put) => describe(put.endpoint));
+      session.showMessage(PutEndpointResponseSchema, answer, (put) => describe(put.endpoint));
     });
 
   endpoints
@@ -64,8 +64,8 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.listEndpoints({}),
       );
-      session.show(ListEndpointsResponseSchema, answer, (list) =>
-        table(
+      session.showMessage(ListEndpointsResponseSchema, answer, (list) =>
+        session.table(
           list.endpoints,
           [
             ['ENDPOINT', (e) => e.endpointId],
@@ -86,7 +86,7 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.removeEndpoint({ endpointId }),
       );
-      session.show(RemoveEndpointResponseSchema, answer, () => fields([['removed', endpointId]]));
+      session.showMessage(RemoveEndpointResponseSchema, answer, () => fields([['removed', endpointId]]));
     });
 
   group
@@ -96,7 +96,9 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.setDefaultVersion({ soraVersion }),
       );
-      session.show(SetDefaultVersionResponseSchema, answer, () => fields([['default version', soraVersion]]));
+      session.showMessage(SetDefaultVersionResponseSchema, answer, () =>
+        fields([['default version', soraVersion]]),
+      );
     });
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { table } from '@headset-cloud/cli/output.ts';
 import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Command } from 'commander';
 import type { AdminProcess } from '../connection.ts';
@@ -43,20 +42,18 @@ export function addStatus(program: Command, session: Session): void {
     )
     .action(async () => {
       const shown = await settled(() => linesOfAll(session));
-      session.terminal.out(
-        session.json
-          ? `${JSON.stringify({ services: shown.map(({ silent, refusesToken, ...line }) => line) }, null, 2)}\n`
-          : table(
-              shown,
-              [
-                ['SERVICE', (line) => line.service],
-                ['VERSION', (line) => line.version],
-                ['READY', (line) => (line.ready ? 'yes' : 'no')],
-                ['SINCE', (line) => line.since],
-                ['REASON', reasons],
-              ],
-              'No services.',
-            ),
+      session.show({ services: shown.map(({ silent, refusesToken, ...line }) => line) }, () =>
+        session.table(
+          shown,
+          [
+            ['SERVICE', (line) => line.service],
+            ['VERSION', (line) => line.version],
+            ['READY', (line) => (line.ready ? 'yes' : 'no')],
+            ['SINCE', (line) => line.since],
+            ['REASON', reasons],
+          ],
+          'No services.',
+        ),
       );
       refuseUnasked(shown);
       if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {

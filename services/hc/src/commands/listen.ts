@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../api.ts';
@@ -8,10 +9,9 @@ import { isThisMachine, readCredentials } from '../credentials.ts';
 import { typesOption } from '../event-types.ts';
 import {
   type Beginning,
-  beginning,
+  beginningOptions,
   type FeedFilter,
   type FeedPosition,
-  imei,
   readFeed,
   startOf,
 } from '../feed.ts';
@@ -27,7 +27,7 @@ const clockMarginMs = 2 * 3_600_000;
 
 interface ListenFlags {
   readonly forwardTo: URL;
-  readonly from?: Beginning;
+  readonly since?: Beginning;
   readonly types?: string;
   readonly device?: string;
   readonly key?: string;
@@ -38,6 +38,7 @@ interface ListenFlags {
 
 /** `listen`. */
 export function addListen(program: Command, session: Session): void {
+  const [since, from] = beginningOptions();
   program
     .command('listen')
     .description('forward all callbacks of the application, with valid signatures, to a local server')
@@ -46,11 +47,8 @@ export function addListen(program: Command, session: Session): void {
       'URL of the server, for example http://localhost:3000/callbacks',
       targetUrl,
     )
-    .option(
-      '--from <beginning>',
-      'start again at: now, oldest, a time such as 2h (ago), or a date',
-      beginning,
-    )
+    .addOption(since)
+    .addOption(from)
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--no-resends', 'leave out callbacks that redeliver, recover or an operator sends again')
@@ -74,7 +72,7 @@ stored or shown. If no key was issued, hc signs with its own key, which it shows
 
 Examples:
   $ hc listen --forward-to http://localhost:3000/callbacks
-  $ hc listen --forward-to http://localhost:3000 --from 1h --types notify-boot
+  $ hc listen --forward-to http://localhost:3000 --since 1h --types notify-boot
   $ hc listen --forward-to http://localhost:3000 --json | jq 'select(.status != 204)'
 `,
     )
@@ -105,9 +103,9 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       untilSuccess(() => readFeed(api, filter, place, limit), patient);
     const opened = await Position.open(
       positionFile(session, flags, filter),
-      flags.from !== undefined,
+      flags.since !== undefined,
       async () => {
-        const from = flags.from ?? 'now';
+        const from = flags.since ?? 'now';
         const start = await startOf(from, read);
         if (!start) return undefined;
         const wantedSinceMs = from === 'oldest' ? 0 : from === 'now' ? Date.now() - clockMarginMs : from;
@@ -120,7 +118,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       session.note(
         `Forwarding callbacks of ${api.applicationId} to ${shownUrl(flags.forwardTo)}, signed with ${key.whose}. Ctrl-C ends.`,
       );
-      session.note(isNew ? beginningText(flags.from ?? 'now') : 'Continuing where the last run stopped.');
+      session.note(isNew ? beginningText(flags.since ?? 'now') : 'Continuing where the last run stopped.');
       await listen({
         ...{
           api,
@@ -217,7 +215,7 @@ function shownUrl(url: URL): string {
 
 function beginningText(from: Beginning): string {
   if (from === 'now') {
-    return 'Starting with new events (--from oldest or --from 2h also forwards earlier events).';
+    return 'Starting with new events (--since oldest or --since 2h also forwards earlier events).';
   }
   if (from === 'oldest') return 'Starting with the oldest stored event.';
   return `Starting with events since ${new Date(from).toISOString()}.`;

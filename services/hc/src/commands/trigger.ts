@@ -1,8 +1,8 @@
+import { suggesting } from '@headset-cloud/cli/completion.ts';
 import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/cli/output.ts';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../api.ts';
-import { suggesting } from '../completion.ts';
 import { eventTypes } from '../event-types.ts';
 import type { Session } from '../session.ts';
 

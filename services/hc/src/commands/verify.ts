@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/cli/output.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
+import { instant, instantForms } from '@headset-cloud/cli/time.ts';
 import type { Command } from 'commander';
 import { type Api, ApiError } from '../api.ts';
-import { pastTime } from '../feed.ts';
 import type { Session } from '../session.ts';
 import { applicationKey, keyOfFile, ownKey, type SigningKey } from '../signing-keys.ts';
 import { checkSignatures, type SignatureReport } from '../verify/check-signatures.ts';
@@ -24,11 +24,7 @@ export function addVerify(program: Command, session: Session): void {
       'check the signatures of a stored callback, and report what is wrong: time, key, or a changed body',
     )
     .option('--key <file>', 'verify with the key of this file; -: standard input')
-    .option(
-      '--received <time>',
-      "when it was received: 2h (before now) or a date; default: the file's time",
-      pastTime,
-    )
+    .option('--received <time>', `when it was received: ${instantForms}; default: the file's time`, instant)
     .option('--offline', 'do not read the key and the sent body from the API')
     .addHelpText(
       'after',

@@ -25,7 +25,8 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
       return of.stdin;
     },
     get columns() {
-      return of.stdout.isTTY ? of.stdout.columns : undefined;
+      // 0 for a terminal of unknown size.
+      return (of.stdout.isTTY && of.stdout.columns) || undefined;
     },
     async flushed() {
       await new Promise<void>((resolve) => {
