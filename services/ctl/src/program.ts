@@ -1,4 +1,5 @@
 import { addCompletion } from '@headset-cloud/cli/completion.ts';
+import { exitCodes } from '@headset-cloud/cli/exit-codes.ts';
 import { createProgram, runProgram } from '@headset-cloud/cli/run.ts';
 import type { Surroundings } from '@headset-cloud/cli/session.ts';
 import type { Command } from 'commander';
@@ -21,8 +22,7 @@ import { addSora } from './commands/sora.ts';
 import { addStatus } from './commands/status.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
-import { operatorName } from './connection.ts';
-import { exitCodes } from './exit-codes.ts';
+import { addressOptions, operatorName } from './connection.ts';
 import { createSession } from './session.ts';
 
 const examples = `
@@ -99,21 +99,13 @@ Exit codes:
 
 /** ctl's commands and options. Does not run anything. */
 export function buildProgram(surroundings: Surroundings): Command {
-  const program = createProgram('ctl', {
-    description: "The operators' command line of Headset Cloud (rule C17).",
-    timeoutMs: 10_000,
-    more: examples,
-  })
-    .option('--admin <url>', "the operators' listener of all services")
-    .option('--devices-admin <url>', "devices' own")
-    .option('--transactions-admin <url>', "transactions' own")
-    .option('--notifier-admin <url>', "notifier's own")
-    .option('--updates-admin <url>', "updates' own")
-    .option('--connectivity-admin <url>', "connectivity's own")
-    .option('--communication-admin <url>', "communication's own")
-    .option('--billing-admin <url>', "billing's own")
-    .option('--device-link-admin <url>', "device-link's own")
-    .option('--gateway-admin <url>', "the gateway's own")
+  const program = addressOptions(
+    createProgram('ctl', {
+      description: "The operators' command line of Headset Cloud (rule C17).",
+      timeoutMs: 10_000,
+      more: examples,
+    }),
+  )
     .option('--token-file <path>', 'file with the admin token; -: standard input')
     .option(
       '--operator <name>',

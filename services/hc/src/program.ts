@@ -1,5 +1,5 @@
 import { addCompletion } from '@headset-cloud/cli/completion.ts';
-import { cliExitCodes as codes } from '@headset-cloud/cli/exit-codes.ts';
+import { exitCodes as codes } from '@headset-cloud/cli/exit-codes.ts';
 import { createProgram, runProgram } from '@headset-cloud/cli/run.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import { addDeliveries } from './commands/deliveries.ts';

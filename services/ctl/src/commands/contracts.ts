@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { type CliError, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
 import { fields } from '@headset-cloud/cli/output.ts';
 import {
@@ -11,7 +11,6 @@ import {
   PutContractResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 interface PutOptions {
@@ -130,15 +129,13 @@ export function addContracts(program: Command, session: Session): void {
 function requireChange({ limit, add, remove, defaultLimits, ...options }: PutOptions): void {
   const isChange = limit !== undefined || add.length > 0 || remove.length > 0 || defaultLimits;
   if (isChange || Object.keys(limitsOf({ ...options, add, remove, defaultLimits })).length > 0) return;
-  throw new CliError(
-    exitCodes.usage,
+  throw usageError(
     'Nothing to change: give --limit, --add, --add-file, --remove or one of the limits (contracts put --help).',
   );
 }
 
 function limitIsMissing(applicationId: string): CliError {
-  return new CliError(
-    exitCodes.usage,
+  return usageError(
     `The application ${applicationId} has no contract yet: the first one needs a limit, for example ctl contracts put ${applicationId} --limit 10`,
   );
 }

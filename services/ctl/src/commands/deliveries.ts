@@ -1,7 +1,7 @@
 import { attemptEach, forEachItem, type Outcome, requireAll } from '@headset-cloud/cli/each.ts';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { deliveryStateOption, earlierName } from '@headset-cloud/cli/options.ts';
-import { fields, visible } from '@headset-cloud/cli/output.ts';
+import { type Column, fields, visible } from '@headset-cloud/cli/output.ts';
 import { limitOption, moreHint } from '@headset-cloud/cli/paging.ts';
 import {
   type Delivery,
@@ -11,9 +11,19 @@ import {
   RedeliverDeliveryResponseSchema,
 } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
+
+const columns: readonly Column<Delivery>[] = [
+  ['NOTIFICATION', (d) => d.notificationId],
+  ['STATE', (d) => d.status],
+  ['APPLICATION', (d) => d.applicationId],
+  ['DESTINATION', (d) => d.destination],
+  ['HOST', (d) => d.host],
+  ['ATTEMPTS', (d) => String(d.attempts)],
+  ['CREATED', (d) => time(d.createdAtMs)],
+  ['LAST OUTCOME', (d) => d.lastOutcome],
+];
 
 /** `deliveries list|show|redeliver`. */
 export function addDeliveries(program: Command, session: Session): void {
@@ -41,20 +51,7 @@ export function addDeliveries(program: Command, session: Session): void {
         ListDeliveriesResponseSchema,
         answer,
         ({ deliveries }) =>
-          session.table(
-            deliveries,
-            [
-              ['NOTIFICATION', (d) => d.notificationId],
-              ['STATE', (d) => d.status],
-              ['APPLICATION', (d) => d.applicationId],
-              ['DESTINATION', (d) => d.destination],
-              ['HOST', (d) => d.host],
-              ['ATTEMPTS', (d) => String(d.attempts)],
-              ['CREATED', (d) => time(d.createdAtMs)],
-              ['LAST OUTCOME', (d) => d.lastOutcome],
-            ],
-            'No deliveries.',
-          ) + moreHint(deliveries, options.limit),
+          session.table(deliveries, columns, 'No deliveries.') + moreHint(deliveries, options.limit),
       );
     });
 
@@ -93,7 +90,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .action(async (ids: string[], options: { deadOf?: string; dryRun: boolean }) => {
       const { deadOf, dryRun } = options;
       if ((deadOf === undefined) === (ids.length === 0)) {
-        throw new CliError(exitCodes.usage, 'Name notifications, or --dead-of an application.');
+        throw usageError('Name notifications, or --dead-of an application.');
       }
       const sent = (notificationId: string) =>
         session.call('notifier', NotifierAdminService, (c) => c.redeliverDelivery({ notificationId }));
@@ -135,13 +132,7 @@ async function redeliverDead(
     session.showMessage(ListDeliveriesResponseSchema, answer, ({ deliveries }) => {
       const rows = session.table(
         deliveries,
-        [
-          ['NOTIFICATION', (d) => d.notificationId],
-          ['DESTINATION', (d) => d.destination],
-          ['HOST', (d) => d.host],
-          ['CREATED', (d) => time(d.createdAtMs)],
-          ['LAST OUTCOME', (d) => d.lastOutcome],
-        ],
+        columns.filter(([head]) => !['STATE', 'APPLICATION', 'ATTEMPTS'].includes(head)),
         'No dead deliveries.',
       );
       return deliveries.length === pageSize

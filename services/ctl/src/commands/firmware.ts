@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, refusedError, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import { limitOption } from '@headset-cloud/cli/paging.ts';
@@ -14,7 +14,6 @@ import {
   WithdrawArtifactResponseSchema,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 import { upload } from '../upload.ts';
 import { artifactFields, artifactTable } from './artifacts.ts';
@@ -106,7 +105,7 @@ async function checked(
     );
     const artifact = artifacts.find((a) => a.version === version);
     if (artifact?.state === ArtifactState.REJECTED) {
-      throw new CliError(exitCodes.refused, `The firmware was rejected: ${visible(artifact.reason)}`);
+      throw refusedError(`The firmware was rejected: ${visible(artifact.reason)}`);
     }
     if (artifact && artifact.state !== ArtifactState.UPLOADING) return artifact;
     if (Date.now() > deadline) {
@@ -122,8 +121,7 @@ async function checked(
 /** Throws if the version exists with different content, which would not be sent to devices. */
 function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefined): void {
   if (!artifact || wanted === undefined || artifact.sha256 === wanted) return;
-  throw new CliError(
-    exitCodes.refused,
+  throw refusedError(
     `The version ${visible(artifact.version)} exists with different content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
   );
 }
@@ -141,14 +139,11 @@ function sha256(text: string): string {
 
 function sizeOf(file: string): number {
   if (file === standard) {
-    throw new CliError(
-      exitCodes.usage,
-      'The length of standard input is unknown: give --size, such as --size $(wc -c < FILE).',
-    );
+    throw usageError('The length of standard input is unknown: give --size, such as --size $(wc -c < FILE).');
   }
   try {
     return statSync(file).size;
   } catch (cause) {
-    throw new CliError(exitCodes.usage, `The file cannot be read: ${(cause as Error).message}`, { cause });
+    throw usageError(`The file cannot be read: ${(cause as Error).message}`, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CliError, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exceptOutputClosed, refusedError, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { imei } from '@headset-cloud/cli/ids.ts';
 import { type Column, fields } from '@headset-cloud/cli/output.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
@@ -17,7 +17,6 @@ import {
 import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import type { Command } from 'commander';
 import { UnknownOutcome } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
@@ -39,7 +38,7 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .option('--developer <developerId>', "the same, for all of the developer's applications")
     .action(async (given: string | undefined, options: Scope) => {
       const [one, ...more] = [given, options.device].filter((id) => id !== undefined);
-      if (more.length > 0) throw new CliError(exitCodes.usage, 'Give the IMEI once.');
+      if (more.length > 0) throw usageError('Give the IMEI once.');
       const listed = create(ListHeadsetKeysResponseSchema);
       const scopes = await scopesOf({ ...options, ...(one !== undefined && { device: one }) }, session);
       for (const { case: kind, value = '' } of scopes) {
@@ -137,8 +136,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
         terminal.out(keyFileText(file));
         await terminal.flushed?.().catch((error: unknown) => {
           exceptOutputClosed(error);
-          throw new CliError(
-            exitCodes.refused,
+          throw refusedError(
             'Standard output was closed before the key was written to it. The key is not registered.',
             { cause: error },
           );
@@ -149,10 +147,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       try {
         const answer = await add(deviceId, publicKeyPem, name);
         if (answer.keyId !== file.keyId) {
-          throw new CliError(
-            exitCodes.refused,
-            `The service named the key ${answer.keyId} instead of ${file.keyId}.`,
-          );
+          throw refusedError(`The service named the key ${answer.keyId} instead of ${file.keyId}.`);
         }
       } catch (error) {
         if (error instanceof UnknownOutcome) throw mayBeRegistered(error, file, toOutput ? undefined : path);
@@ -202,7 +197,7 @@ async function scopesOf(
   const given = [device, application, developer].filter((one) => one !== undefined);
   // An empty developer would mean all applications.
   if (given.length !== 1 || given[0] === '') {
-    throw new CliError(exitCodes.usage, 'Give one of --device, --application and --developer.');
+    throw usageError('Give one of --device, --application and --developer.');
   }
   if (device !== undefined) return [{ case: 'deviceId', value: device }];
   if (application !== undefined) return [{ case: 'applicationId', value: application }];
@@ -210,7 +205,7 @@ async function scopesOf(
     c.listApplications({ developerId: developer ?? '' }),
   );
   if (applications.length === 0) {
-    throw new CliError(exitCodes.refused, `The developer ${developer} has no applications.`);
+    throw refusedError(`The developer ${developer} has no applications.`);
   }
   return applications.map(({ applicationId }) => ({ case: 'applicationId', value: applicationId }));
 }

@@ -1,4 +1,4 @@
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
 import { fields } from '@headset-cloud/cli/output.ts';
 import {
@@ -10,7 +10,6 @@ import {
   SetDefaultVersionResponseSchema,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 interface PutOptions {
@@ -29,7 +28,7 @@ export function addSora(program: Command, session: Session): void {
   /** Reads the secret. Throws for an empty file, because the service would keep the endpoint's old secret. */
   async function secretOf(file: string): Promise<string> {
     const secret = (await session.files.text(file, '--secret-file')).trim();
-    if (secret === '') throw new CliError(exitCodes.usage, `The file of --secret-file, ${file}, is empty.`);
+    if (secret === '') throw usageError(`The file of --secret-file, ${file}, is empty.`);
     return secret;
   }
 

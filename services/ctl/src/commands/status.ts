@@ -1,16 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Command } from 'commander';
-import type { AdminProcess } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { type AdminProcess, adminProcesses } from '../connection.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
-
-const processes: readonly AdminProcess[] = [
-  ...(['gateway', 'devices', 'transactions', 'device-link', 'notifier', 'updates'] as const),
-  ...(['connectivity', 'communication', 'billing'] as const),
-];
 
 /** Reason that a process reports between its stop signal and its end (lifecycle.ts). */
 const stopping = 'shutting down';
@@ -57,7 +51,7 @@ export function addStatus(program: Command, session: Session): void {
       );
       refuseUnasked(shown);
       if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {
-        throw new CliError(exitCodes.refused, 'Not all services are ready.');
+        throw refusedError('Not all services are ready.');
       }
       if (shown.some(({ warnings }) => warnings.length > 0)) {
         throw new CliError(exitCodes.warnings, 'All services are ready, with warnings.');
@@ -118,7 +112,7 @@ function hasReadyOne({ service }: Line, all: readonly Line[]): boolean {
 }
 
 async function linesOfAll(session: Session): Promise<Line[]> {
-  const lines = (await Promise.all(processes.map((name) => linesOf(session, name)))).flat();
+  const lines = (await Promise.all(adminProcesses.map((name) => linesOf(session, name)))).flat();
   // If one process is the whole platform, it answers for each service.
   return [...new Map(lines.map((line) => [line.service, line])).values()];
 }

@@ -42,14 +42,7 @@ export function addTransactions(program: Command, session: Session): void {
         ({ transactions }) =>
           session.table(
             transactions,
-            [
-              ['TRANSACTION', (t) => String(t.transactionId)],
-              ['STATUS', (t) => statusText(t.status)],
-              ['OPERATION', (t) => t.operationId],
-              ['APPLICATION', (t) => t.applicationId],
-              ['CREATED', (t) => time(t.createdAtMs)],
-              ['UPDATED', (t) => time(t.updatedAtMs)],
-            ],
+            columns.filter(([head]) => head !== 'DEVICE'),
             open ? 'No unprocessed transactions.' : 'No transactions.',
           ) + moreHint(transactions, limit),
       );

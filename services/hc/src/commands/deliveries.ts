@@ -1,5 +1,5 @@
 import { forEachItem } from '@headset-cloud/cli/each.ts';
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exceptOutputClosed, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { imei, transactionId } from '@headset-cloud/cli/ids.ts';
 import { deliveryStateOption, sinceOption, untilOption } from '@headset-cloud/cli/options.ts';
 import { type Column, fields, visible } from '@headset-cloud/cli/output.ts';
@@ -7,7 +7,6 @@ import { afterHint, afterOption, limitOption } from '@headset-cloud/cli/paging.t
 import { type Command, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
 import { typesOption } from '../event-types.ts';
-import { interruptedCode } from '../prompt.ts';
 import { interruptible, pause, type Session, untilSuccess } from '../session.ts';
 import { destinations } from './trigger.ts';
 
@@ -128,7 +127,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .option('--idempotency-key <key>', 'repeat an earlier call with this key safely; only for one delivery')
     .action(async (ids: string[], options: { force?: boolean; idempotencyKey?: string }) => {
       if (options.idempotencyKey !== undefined && ids.length > 1) {
-        throw new CliError(cliExitCodes.usage, '--idempotency-key is for one delivery.');
+        throw usageError('--idempotency-key is for one delivery.');
       }
       const api = session.api('cws:application:write');
       const redeliver = async (id: string) => {
@@ -262,7 +261,7 @@ async function watch(session: Session, api: Api, first: Recovery): Promise<void>
     off();
   }
   throw new CliError(
-    interruptedCode,
+    exitCodes.interrupted,
     `The recovery continues: hc deliveries recovery ${visible(first.recoveryId)}`,
   );
 }

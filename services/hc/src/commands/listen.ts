@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { imei } from '@headset-cloud/cli/ids.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -18,7 +18,6 @@ import {
 import { type Forwarded, listen } from '../listen/listen.ts';
 import { Position } from '../listen/position.ts';
 import { stateFolder } from '../places.ts';
-import { interruptedCode } from '../prompt.ts';
 import { type Session, untilSuccess } from '../session.ts';
 import { applicationKey, keyOfFile, ownKeyOrNew, type SigningKey } from '../signing-keys.ts';
 
@@ -81,11 +80,10 @@ Examples:
 
 async function run(session: Session, flags: ListenFlags): Promise<void> {
   if (flags.key !== undefined && flags.ownKey) {
-    throw new CliError(cliExitCodes.usage, 'Give one of --key and --own-key.');
+    throw usageError('Give one of --key and --own-key.');
   }
   if (flags.forwardTo.protocol === 'http:' && !flags.allowHttp && !isThisMachine(flags.forwardTo.hostname)) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       `${shownUrl(flags.forwardTo)} is plain http to another machine, where callbacks can be intercepted. Use https, or allow http with --allow-http.`,
     );
   }
@@ -137,7 +135,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
     } finally {
       position.close();
     }
-    if (cut.aborted) throw new CliError(interruptedCode, 'The event in progress was not answered.');
+    if (cut.aborted) throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
     session.note('Ended. The next run continues from here.');
   } finally {
     off();

@@ -1,5 +1,11 @@
 import { statSync } from 'node:fs';
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import {
+  CliError,
+  exceptOutputClosed,
+  exitCodes,
+  refusedError,
+  usageError,
+} from '@headset-cloud/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/cli/output.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import { instant, instantForms } from '@headset-cloud/cli/time.ts';
@@ -52,8 +58,7 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
   if (issued) keys.push(issued);
   if (own) keys.push(own);
   if (keys.length === 0) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       'No key to verify with: run hc login (the application needs a key), or give --key FILE.',
     );
   }
@@ -64,7 +69,7 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
   );
   await session.terminal.flushed?.().catch(exceptOutputClosed);
   if (report.problems.length > 0) {
-    throw new CliError(cliExitCodes.refused, report.problems.map(visible).join('\n'));
+    throw refusedError(report.problems.map(visible).join('\n'));
   }
 }
 
@@ -73,8 +78,7 @@ async function readStored({ files }: Session, file: string): Promise<StoredCallb
   try {
     return parseStored(content);
   } catch (cause) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       `The callback cannot be read: ${visible((cause as Error).message)}. hc verify --help shows the forms.`,
       { cause },
     );
@@ -86,7 +90,7 @@ function loggedIn(session: Session): Api | undefined {
   try {
     return session.api('cws:application:read');
   } catch (error) {
-    if (error instanceof CliError && error.exitCode === cliExitCodes.unauthenticated) return undefined;
+    if (error instanceof CliError && error.exitCode === exitCodes.unauthenticated) return undefined;
     throw error;
   }
 }

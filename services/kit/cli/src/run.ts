@@ -1,6 +1,6 @@
 import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
 import { Command, CommanderError } from 'commander';
-import { CliError, cliExitCodes, OutputClosed } from './exit-codes.ts';
+import { CliError, exitCodes, OutputClosed } from './exit-codes.ts';
 import { wholeNumber } from './numbers.ts';
 import { guarded, type Terminal } from './output.ts';
 import type { Surroundings } from './session.ts';
@@ -41,11 +41,11 @@ export async function runProgram<S extends Surroundings>(
   try {
     await program.parseAsync(args, { from: 'user' });
     await terminal.flushed?.();
-    return cliExitCodes.ok;
+    return exitCodes.ok;
   } catch (error) {
     // Commander has already printed the error or the requested help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? cliExitCodes.ok : cliExitCodes.usage;
-    if (error instanceof OutputClosed) return cliExitCodes.ok;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (error instanceof OutputClosed) return exitCodes.ok;
     if (error instanceof CliError) {
       terminal.err(`${error.message}\n`);
       return error.exitCode;
