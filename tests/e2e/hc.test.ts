@@ -212,7 +212,7 @@ describeOnStack('hc listen', () => {
     const laptop = laptopOf(tenant);
     const words = ['listen', '--forward-to', 'http://127.0.0.1:9'];
     const first = laptop.start(words);
-    await waitFor('it to listen', () => first.err.includes('Beginning with'));
+    await waitFor('it to listen', () => first.err.includes('Starting with'));
     expect(await laptop.run(words)).toMatchObject({
       code: 1,
       err: expect.stringContaining(`Another hc listen (process ${first.child.pid})`),
