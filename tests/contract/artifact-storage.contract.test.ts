@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
-import { type ArtifactStorage, ObjectChanged } from '@headset-cloud/updates/ports.ts';
+import { type ArtifactStorage, ObjectChanged } from '@headset-cloud/updates/ports/artifact-storage.ts';
 import { request } from 'undici';
 import { describeUnless } from '../support/skip.ts';
 import { localStorageStack, s3StorageStack } from './artifact-storages.ts';

@@ -184,7 +184,7 @@ describeOnStack('minimum client versions', () => {
     expect((await tenant.call(400, 'GET', below(1))).body).toEqual({ message: tooOld('8') });
     const key = { 'idempotency-key': randomUUID() };
     await tenant.call(400, 'GET', below(1), undefined, key);
-    headset.happen({ firmwareVersion: '9.002.0' });
+    headset.changeContent({ firmwareVersion: '9.002.0' });
     const id = await waitFor('the firmware to be known', async () => {
       const answer = await tenant.api.app('GET', below(1), undefined, key);
       return answer.status === 201 && (answer.body.transactionId as number);

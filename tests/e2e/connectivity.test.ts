@@ -53,7 +53,7 @@ describeOnStack('connectivity', () => {
     await tenant.ended(activation);
   });
   beforeEach(() => {
-    headset.happen(content);
+    headset.changeContent(content);
     falsify = () => {};
   });
   afterAll(() => tenant.close());
@@ -194,7 +194,7 @@ describeOnStack('connectivity', () => {
     const unknown = { macAddress: '00:00:00:00:00:00' };
     expect(await result('POST', '/bluetooth', unknown)).toMatchObject({ statusCode: 404 });
     expect(await result('DELETE', '/bluetooth', unknown)).toMatchObject({ statusCode: 404 });
-    headset.happen({ bluetoothOn: false });
+    headset.changeContent({ bluetoothOn: false });
     const connect = { macAddress, state: 'connect' };
     expect(await result('PUT', '/bluetooth', connect)).toMatchObject({ statusCode: 403, devices: [] });
   });
@@ -230,7 +230,7 @@ describeOnStack('connectivity', () => {
     '%s %s: every status code of the specification is passed on, others become 500',
     async (method, below, body, known, extras) => {
       for (const code of [...known, 401, 418, 503]) {
-        headset.happen(content);
+        headset.changeContent(content);
         falsify = ({ connectivity }) => Object.assign(connectivity ?? {}, { statusCode: code });
         const statusCode = (known as number[]).includes(code) ? code : 500;
         expect(await result(method, below, body)).toMatchObject({ statusCode, ...extras });

@@ -75,7 +75,7 @@ describeOnStack('device statuses in pages', () => {
       [tenant, '?cursor=nothing'],
     ] as const) {
       const { body } = await of.call(400, 'GET', `/device_statuses${query}`);
-      expect(body.message).toContain('leave it out to begin again');
+      expect(body.message).toContain('leave it out to start again');
     }
     await other.close();
   });

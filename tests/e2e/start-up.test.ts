@@ -78,7 +78,7 @@ describe('a service that starts while its stores are unavailable', () => {
     // Further tries log nothing.
     const tries = async () => /tried (\d+) times/.exec((await readyz())?.text ?? '')?.[1];
     await waitFor('some tries', async () => Number(await tries()) >= 3);
-    expect(service.log().match(/waits for the database/g)).toHaveLength(1);
+    expect(service.log().match(/waiting for the database/g)).toHaveLength(1);
     expect(service.running).toBe(true);
   });
 

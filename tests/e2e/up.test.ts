@@ -288,7 +288,7 @@ describeOnStack('make up', () => {
       const said = `application ${applicationId} was forgotten (ctl applications forget)`;
       const again = up(on);
       await untilReady(again);
-      expect(again.output).toContain(`${said}, and its id is never given again: a new one is made`);
+      expect(again.output).toContain(`${said}, and its id cannot be used again: a new application is created`);
       expect(again.output).toMatch(/command: its signed callback arrived and was verified/);
       const made = demo();
       expect(made.applicationId).not.toBe(applicationId);
@@ -296,7 +296,7 @@ describeOnStack('make up', () => {
 
       const third = up(on);
       await untilReady(third);
-      expect(third.output).not.toContain('a new one is made');
+      expect(third.output).not.toContain('a new application is created');
       expect(demo()).toEqual(made);
       await stop(third);
     },

@@ -12,7 +12,7 @@ const processes = [
 ];
 const lines = new Set(processes.flatMap((a) => processes.map((b) => `${a}>${b}`)));
 
-describe('the pairs that a network partition separates', () => {
+describe('the process pairs for a network partition', () => {
   it('are all instances that call each other, in both directions', () => {
     const parted = partitionsOf(processes, lines).map((p) => p.join(' '));
     expect(parted).toContain('devices>transactions transactions>devices');
@@ -21,12 +21,12 @@ describe('the pairs that a network partition separates', () => {
     expect(parted.some((p) => /billing>transactions|gateway>device-link/.test(p))).toBe(false);
   });
 
-  it('contain only lines that exist', () => {
+  it('contain only existing lines', () => {
     const oneWay = new Set([...lines].filter((line) => !line.includes('>gateway')));
     expect(partitionsOf(['gateway', 'billing'], oneWay)).toEqual([['gateway>billing']]);
   });
 
-  it('list the processes of a service, for a rolling restart', () => {
+  it('include the processes of each service for a rolling restart', () => {
     expect(servicesOf(processes)).toContainEqual(['device-link', 'device-link-2']);
     expect(servicesOf(processes)).toContainEqual(['billing']);
   });

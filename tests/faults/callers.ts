@@ -1,6 +1,6 @@
 import type { ServiceName } from '@headset-cloud/runtime/service-names.ts';
 
-/** Who calls whom over gRPC (each service's build.ts, the gateway's clients.ts). */
+/** The gRPC callees of each process (from each service's build.ts and the gateway's clients.ts). */
 const calls: Readonly<Record<string, readonly (ServiceName | 'platform')[]>> = {
   gateway: ['devices', 'transactions', 'updates', 'connectivity', 'communication', 'billing'],
   devices: ['transactions', 'notifier'],
@@ -10,13 +10,13 @@ const calls: Readonly<Record<string, readonly (ServiceName | 'platform')[]>> = {
   connectivity: ['devices'],
   communication: ['devices', 'notifier'],
   notifier: ['devices'],
-  // Processes that run all services deliver to the one that has the session, and tell each other what clients take.
+  // A process that runs all services calls other such processes: to hand over transactions and to share limits.
   platform: ['platform'],
 };
 
 const serviceOf = (process: string): string => process.replace(/-\d+$/, '');
 
-/** The pairs of processes of which one calls the other, each with the lines between them. */
+/** Returns the lines between each two processes of which one calls the other. */
 export function partitionsOf(processes: readonly string[], lines: ReadonlySet<string>): string[][] {
   const calling = (from: string, to: string) =>
     calls[serviceOf(from)]?.includes(serviceOf(to) as never) ?? false;
@@ -26,7 +26,7 @@ export function partitionsOf(processes: readonly string[], lines: ReadonlySet<st
     .map(([a, b]) => [`${a}>${b}`, `${b}>${a}`].filter((name) => lines.has(name)));
 }
 
-/** The processes of each service. */
+/** Groups processes by service. */
 export function servicesOf(processes: readonly string[]): string[][] {
   return [...Map.groupBy(processes, serviceOf).values()];
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The wall clocks of the platform's processes; a process reads its own through the preload (inside/). */
+/** Offsets of the wall clocks of the platform's processes. The preload (inside/) applies them. */
 export class Clocks {
   readonly #folder: string;
   readonly #off = new Map<string, number>();
@@ -12,15 +12,15 @@ export class Clocks {
     mkdirSync(this.#folder, { recursive: true });
   }
 
-  /** The file from which a process reads its offset. */
+  /** File of a process's clock offset. */
   fileOf(name: string): string {
     return join(this.#folder, name);
   }
 
-  /** Sets the offset of a process' clock; 0: the clock is right again. */
+  /** Sets the clock offset of a process; 0: the clock is correct. */
   set(name: string, offsetMs: number): void {
     const file = this.fileOf(name);
-    // Writes a temporary file and renames it, so that no process reads a partial file.
+    // Write a temporary file and rename it, so that no process reads a partial file.
     writeFileSync(`${file}.new`, String(offsetMs));
     renameSync(`${file}.new`, file);
     if (offsetMs === 0) this.#off.delete(name);
@@ -30,17 +30,17 @@ export class Clocks {
     }
   }
 
-  /** Whether some process has a wrong clock now. */
+  /** Whether a process has a wrong clock now. */
   get anyOff(): boolean {
     return this.#off.size > 0;
   }
 
-  /** Whether some process has, or had, a wrong clock. */
+  /** Whether a process has, or had, a wrong clock. */
   get anyWasOff(): boolean {
     return this.#wasOff;
   }
 
-  /** Sets all clocks right. */
+  /** Resets all clocks. */
   heal(): void {
     for (const name of [...this.#off.keys()]) this.set(name, 0);
   }

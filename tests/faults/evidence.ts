@@ -1,39 +1,42 @@
-import type { CallKind } from './judge/operations.ts';
-/** What a run recorded from outside; plain data, so that the judge is a pure function of it. */
+import type { CallKind } from './verify/operations.ts';
+/**
+ * All data that a run recorded from outside the platform: responses, callbacks, effects on headsets, stored files. The
+ * checks (verify/) are pure functions of it.
+ */
 export interface Evidence {
   readonly calls: readonly CallRecord[];
   /** The final response of the list call, for all applications. */
   readonly transactions: readonly ListedTransaction[];
-  /** All received callbacks in the order of arrival, repeats included. */
+  /** All received callbacks in the order of arrival, including repeats. */
   readonly arrivals: readonly Arrival[];
   /** Lines of the headsets' effects files. */
   readonly effects: readonly Effect[];
-  /** What headsets were told to report of themselves. */
-  readonly reports: readonly SaidReport[];
-  /** Files that headsets were told to upload, and the files in the storage. */
+  /** Reports that the load requested from headsets. */
+  readonly reports: readonly RequestedReport[];
+  /** Uploads that the load requested from headsets, and the files in the storage. */
   readonly uploads: readonly Upload[];
   readonly storedFiles: readonly { readonly file: string; readonly sha256: string }[];
-  /** The usage, its records, and what is billed for it. */
+  /** The usage, the usage records, and the bills. */
   readonly spent: readonly SpentUsage[];
   readonly recorded: readonly Usage[];
   readonly bills: readonly Billed[];
   readonly settings: readonly FinalSetting[];
-  readonly applications: readonly ApplicationStanding[];
-  /** Devices whose headset's apps answer commands by themselves. */
+  readonly applications: readonly ApplicationState[];
+  /** Devices whose apps send an answer to each command. */
   readonly answeringDevices: readonly string[];
-  /** Packages that developers uploaded, and those that are deliverable. */
+  /** Uploaded packages and deliverable packages. */
   readonly packages: readonly Package[];
   readonly deliverable: readonly Package[];
-  /** Webhooks that Sora sent until they were accepted; only the kinds that are passed on to integrators. */
+  /** Accepted webhooks of Sora, only types that integrators receive. */
   readonly soraEvents: readonly SoraEvent[];
   readonly recordings: readonly Recording[];
   /** Completed uploads to the storage of recordings, in the order of completion. */
   readonly storedParts: readonly StoredPart[];
-  /** All attempted uploads to it, in the order of their start. */
+  /** All attempted uploads to the storage of recordings, in the order of their start. */
   readonly puts: readonly Put[];
   /** Periods in which the process that uploads recordings was killed, frozen, or without its database. */
   readonly interruptions: readonly Interruption[];
-  /** Ids of recordings whose upload was stopped because its lease had expired; one entry for each time. */
+  /** Ids of recordings whose upload was stopped by an expired lease; one entry per stop. */
   readonly lapsedUploads: readonly string[];
   /** Devices whose activation never changed during the run. */
   readonly alwaysActivated: readonly string[];
@@ -41,50 +44,50 @@ export interface Evidence {
   readonly serverErrors: readonly ServerError[];
   /** Periods in which processes were restarted by SIGTERM and no other fault was active. */
   readonly restarts: readonly Interruption[];
-  /** How processes ended after SIGTERM. */
+  /** Ends of processes after SIGTERM. */
   readonly terminations: readonly Termination[];
   /** Periods in which the wall clock of a process that signs callbacks was wrong. */
   readonly wrongClocks: readonly Interruption[];
-  /** The same for any process or headset. */
+  /** Periods in which the clock of any process or headset was wrong. */
   readonly otherClocks: readonly Interruption[];
-  /** Invalid events that were put into topics, with the groups that read them. */
+  /** Invalid events that the test published, with the consumer groups of their topics. */
   readonly poison: readonly { readonly position: string; readonly groups: readonly string[] }[];
-  /** Notifications that arrived after a later one, although their first attempt was earlier: it failed. */
+  /** Notifications that arrived after a later one, although their (failed) first attempt was earlier. */
   readonly triedBefore: readonly string[];
-  /** Notifications that overtook an earlier one because their maximum wait for it was over. */
+  /** Notifications that overtook an earlier one after the maximum wait. */
   readonly impatient: readonly string[];
   /** Periods in which an integrator's server failed every callback. */
   readonly backlogs: readonly (Interruption & { readonly applicationId: string })[];
-  /** Callbacks that were given up, as operators see them. */
+  /** Callbacks that were given up, from the operators' API. */
   readonly deadDeliveries: readonly DeadDelivery[];
-  /** Callbacks that arrived and that operators do not see. */
+  /** Callbacks that arrived and are missing in the operators' history. */
   readonly unknownCallbacks: readonly string[];
-  /** What readers of the event feeds got; empty: nobody read one. */
+  /** Results of the event feeds' readers; empty: no feed was read. */
   readonly feeds: readonly ReadFeed[];
-  /** Callbacks that were replaced or given up, so that they need not have arrived. */
+  /** Callbacks that were replaced or given up. They may be missing in the arrivals. */
   readonly notDelivered: readonly string[];
-  /** State from headsets' reports, as integrators read it. */
+  /** Locations of devices that integrators have read. */
   readonly readings: readonly Reading[];
-  /** What was still unfinished when the wait at the end was over; empty: nothing. */
+  /** Unfinished work at the end of the final wait; empty: none. */
   readonly unfinished: readonly string[];
-  /** Processes that exited without being told to, while everything they need was available. */
-  readonly ownDeaths: readonly string[];
-  /** Dead letters. Nothing that headsets or integrators do in this test causes one. */
-  readonly setAside: readonly SetAside[];
+  /** Exits of processes without a fault or a signal. */
+  readonly unexpectedExits: readonly string[];
+  /** Dead letters. Only the invalid events of the test may cause them. */
+  readonly deadLetters: readonly DeadLetter[];
 }
 
-/** The `webhook-id`s of one application's event feed, in its order. */
+/** The `webhook-id`s of one application's event feed, in feed order. */
 export interface ReadFeed {
   readonly applicationId: string;
-  /** As one reader got them, who followed it during the faults. */
+  /** Read during the faults. */
   readonly followed: readonly string[];
-  /** As somebody got them who read all of it at the end. */
+  /** Read from the beginning after the run. */
   readonly again: readonly string[];
-  /** Answers that were neither events nor a reason to try again. */
+  /** Final responses without events. */
   readonly refusals: readonly string[];
 }
 
-export interface SetAside {
+export interface DeadLetter {
   /** topic/partition:offset. */
   readonly position: string;
   readonly group: string;
@@ -96,9 +99,9 @@ export interface ServerError {
   readonly status: number;
   readonly atMs: number;
   readonly message: string;
-  /** Empty: the response had none. */
+  /** Value of Retry-After; empty: absent. */
   readonly retryAfter: string;
-  /** The response's X-Request-Id, with which the gateway's log line is found. */
+  /** X-Request-Id of the response, to find the gateway's log line. */
   readonly requestId: string;
 }
 
@@ -106,7 +109,7 @@ export interface Termination {
   readonly process: string;
   /** Exit code or signal. */
   readonly how: string;
-  /** When it had exited, and how long after SIGTERM; milliseconds. */
+  /** Time of the exit, and its delay after SIGTERM; milliseconds. */
   readonly atMs: number;
   readonly tookMs: number;
 }
@@ -118,20 +121,20 @@ export interface DeadDelivery {
   readonly lastOutcome: string;
 }
 
-/** The location of a device as an application reads it. */
+/** The location of a device that an application has read. */
 export interface Reading {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** In the form of reports: latitude, longitude; undefined: null was read. */
+  /** Latitude and longitude in the form of `RequestedReport.value`; undefined: null was read. */
   readonly location: string | undefined;
   /** The date of the location in the same response; milliseconds since 1970. */
   readonly updatedAtMs: number | undefined;
   readonly readAtMs: number;
-  /** When the reading application began to activate the device; milliseconds since 1970. */
+  /** Time at which this application began to activate the device; milliseconds since 1970. */
   readonly activatedAtMs: number;
 }
 
-/** One call with its repeats under one Idempotency-Key. */
+/** One call with all attempts, which have the same Idempotency-Key. */
 export interface CallRecord {
   readonly key: string;
   readonly kind: CallKind;
@@ -139,7 +142,7 @@ export interface CallRecord {
   /** Absent for settings. */
   readonly deviceId?: string;
   readonly attempts: number;
-  /** Status of the definitive response; 0: none arrived. */
+  /** Status of the definitive response; 0: no response. */
   readonly status: number;
   readonly transactionId?: number;
   readonly canceledIds?: readonly number[];
@@ -147,7 +150,7 @@ export interface CallRecord {
   readonly setting?: { readonly field: string; readonly value: string };
   /** Position in the order of the definitive responses. */
   readonly order: number;
-  /** For a refusal. */
+  /** Message of a refusal. */
   readonly message?: string;
 }
 
@@ -159,46 +162,46 @@ export interface ListedTransaction {
   readonly operationId: string;
 }
 
-/** An effect as the headset noted it. */
+/** A line of a headset's effects file. */
 export interface Effect {
   readonly deviceId: string;
   readonly transactionId: number;
-  /** The operationId. */
+  /** operationId of the call. */
   readonly operation: string;
 }
 
-/** Something a headset was told to report or do; `taken`: it has confirmed that it stored this. */
-interface Told {
+/** A request of the load to a headset. `taken`: the headset has confirmed that it stored the request. */
+interface Requested {
   readonly applicationId: string;
   readonly deviceId: string;
   readonly taken: boolean;
 }
 
-export interface SaidReport extends Told {
-  /** Of the notification that it causes. */
+export interface RequestedReport extends Requested {
+  /** operationId of the resulting notification. */
   readonly operationId: string;
-  /** The value in the integrator's notification (judge/reports.ts). */
+  /** The value in the notification (verify/reports.ts). */
   readonly value: string;
-  /** When the headset was told, and when it had confirmed; milliseconds since 1970. */
+  /** Time of the request; milliseconds since 1970. */
   readonly atMs: number;
 }
 
-export interface Upload extends Told {
+export interface Upload extends Requested {
   readonly file: string;
-  /** Of the content, hexadecimal. */
+  /** SHA-256 of the content, hexadecimal. */
   readonly sha256: string;
 }
 
-/** One period of usage; empty deviceId: the device is not known. */
+/** One period of usage. Empty deviceId: unknown device. */
 export interface Usage {
   readonly applicationId: string;
   readonly deviceId: string;
   readonly kind: 'video' | 'speech';
-  /** Unique in a run. */
+  /** Unique in a run, so that a usage record can be assigned to its use. */
   readonly durationMs: number;
 }
 
-export interface SpentUsage extends Usage, Told {}
+export interface SpentUsage extends Usage, Requested {}
 
 /** One amount of a bill. */
 export interface Billed {
@@ -216,7 +219,7 @@ export interface Package {
 
 export interface SoraEvent {
   readonly applicationId: string;
-  /** Empty: the connection named no device. */
+  /** Empty: a connection without a device. */
   readonly deviceId: string;
   readonly event: string;
   readonly channelId: string;
@@ -234,16 +237,16 @@ export interface Recording {
 
 export interface RecordedFile {
   readonly file: string;
-  /** SHA-256 of each part, hexadecimal; one entry for a file that is uploaded as a whole. */
+  /** SHA-256 of each part, hexadecimal; one entry for an upload without parts. */
   readonly parts: readonly string[];
 }
 
 export interface Put {
   readonly file: string;
-  /** From 1; 0: the whole file. */
+  /** Part number from 1; 0: the whole file. */
   readonly partNumber: number;
   readonly atMs: number;
-  /** True: its sender went away before the whole body had come. */
+  /** True: the sender disconnected before the complete body had arrived. */
   cutOff?: boolean;
 }
 
@@ -277,7 +280,7 @@ export interface FinalSetting {
   readonly value: string | null;
 }
 
-export interface ApplicationStanding {
+export interface ApplicationState {
   readonly applicationId: string;
   /** Slots in use, according to the contract. */
   readonly slots: number;

@@ -10,25 +10,25 @@ const kinds: Readonly<Record<number, Usage['kind']>> = {
 /** Page size of the operators' list. */
 const limit = 1000;
 
-/** All usage records in the month of the load. */
-export async function gatherUsage(admin: Admin, { applicationId, said }: Tenant): Promise<Usage[]> {
+/** Returns all usage records in the month of the load. */
+export async function gatherUsage(admin: Admin, { applicationId, loadRecord }: Tenant): Promise<Usage[]> {
   const found: UsageEvent[] = [];
   for (let whole = false; !whole; ) {
-    const page = { applicationId, ...said.month, limit, offset: found.length };
+    const page = { applicationId, ...loadRecord.month, limit, offset: found.length };
     const { usage } = await admin.billing.listUsage(page);
     found.push(...usage);
     whole = usage.length < limit;
   }
   return found.map(({ deviceId, kind, durationMs }) => {
     const name = kinds[kind];
-    if (!name) throw new Error(`unknown kind of usage: ${kind}`);
+    if (!name) throw new Error(`unknown usage type: ${kind}`);
     return { applicationId, deviceId, kind: name, durationMs: Number(durationMs) };
   });
 }
 
-/** The amounts of the bill that the integrator gets. */
-export async function gatherBills({ applicationId, api, said }: Tenant): Promise<Billed[]> {
-  const { year, month } = said.month;
+/** Returns the amounts of the integrator's bill. */
+export async function gatherBills({ applicationId, api, loadRecord }: Tenant): Promise<Billed[]> {
+  const { year, month } = loadRecord.month;
   const answer = await api.app('GET', `/billing?year=${year}&month=${month}`);
   if (answer.status !== 200) throw new Error(`the bill answered ${answer.status}`);
   const amounts = [...answer.body.devices, { deviceId: '', ...answer.body.others }];

@@ -9,7 +9,7 @@ import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
 import type {
-  ApplicationStanding,
+  ApplicationState,
   DeadDelivery,
   Evidence,
   FinalSetting,
@@ -20,39 +20,39 @@ import type {
 import { gatherBills, gatherUsage } from './gather-usage.ts';
 import { groups } from './groups.ts';
 import { effectsIn, type HeadsetProcess, statesOf } from './headsets.ts';
-import { overtaken } from './judge/order.ts';
 import type { Tally } from './killer.ts';
 import { staying } from './load/target.ts';
-import { patient } from './patient.ts';
+import { retryReads } from './retry-reads.ts';
 import type { Supervisor } from './supervisor.ts';
+import { overtaken } from './verify/order.ts';
 import type { Tenant, World } from './world.ts';
 
 const perPage = 100;
-/** How long after MongoDB, Kafka or S3 is back a process may still exit because it was away; milliseconds. */
+/** A process may exit because of an outage until this long after MongoDB, Kafka or S3 is back; milliseconds. */
 const outageGraceMs = 15_000;
 const awakeningMs = 2000;
 const signedBeforeMs = 5000;
-/** NOTIFIER_ORDER_WAIT_MS is not set in this test. */
+/** Maximum wait for an earlier notification. This test uses the default. */
 const orderWaitMs = notifierConfig.NOTIFIER_ORDER_WAIT_MS.default;
 
-/** A platform under load, as far as `unfinished` looks at it. */
+/** The parts of a platform under load that `unfinished` reads. */
 export interface Observed {
   readonly tenants: readonly Tenant[];
   readonly headsets: readonly HeadsetProcess[];
   readonly admin: Admin;
-  /** The metrics of transactions. */
+  /** Returns the metrics of transactions. */
   metrics(): Promise<string>;
 }
 
 export function observed({ stack, tenants, headsets }: World): Observed {
   const url = stack.adminUrls['transactions'] ?? stack.adminUrls['platform'];
   return {
-    ...{ tenants, headsets, admin: createAdmin(stack.admin, undefined, [patient]) },
+    ...{ tenants, headsets, admin: createAdmin(stack.admin, undefined, [retryReads]) },
     metrics: async () => (await request(`${url}/metrics`)).body.text(),
   };
 }
 
-/** Describes what is unfinished; empty: the platform has finished everything that it accepted. */
+/** Describes all unfinished work; empty: the platform has finished all accepted work. */
 export async function unfinished(of: Observed): Promise<string[]> {
   const open: string[] = [];
   const { admin } = of;
@@ -69,7 +69,7 @@ export async function unfinished(of: Observed): Promise<string[]> {
     for (const d of deliveries) open.push(`callback ${d.notificationId} is pending (${d.lastOutcome})`);
   }
   for (const { endpointId, taken } of (await admin.communication.listEndpoints({})).endpoints) {
-    if (taken > 0) open.push(`${taken} places are taken at ${endpointId}`);
+    if (taken > 0) open.push(`${taken} slots are in use at Sora endpoint ${endpointId}`);
   }
   const due = dueTransactions(await of.metrics());
   if (due > 0) open.push(`${due} transactions wait for the sweeper`);
@@ -89,19 +89,19 @@ export async function unfinished(of: Observed): Promise<string[]> {
   return open;
 }
 
-/** How many transactions the sweeper still has to look at. An ended transaction must not be among them. */
+/** Number of transactions that the sweeper must process. An ended transaction must not be one of them. */
 function dueTransactions(metrics: string): number {
   const [, count] = /^headset_transactions_due(?:\{.*\})? (\d+)$/m.exec(metrics) ?? [];
-  if (count === undefined) throw new Error('transactions do not show what is due');
+  if (count === undefined) throw new Error('the metrics of transactions lack the number of due transactions');
   return Number(count);
 }
 
-/** Reads everything that the judge needs, through the public APIs and the operators' API. */
+/** Reads all evidence through the public APIs and the operators' API. */
 export async function gather(world: World, open: readonly string[], tally: Tally): Promise<Evidence> {
-  const admin = createAdmin(world.stack.admin, undefined, [patient]);
+  const admin = createAdmin(world.stack.admin, undefined, [retryReads]);
   const transactions: ListedTransaction[] = [];
   const settings: FinalSetting[] = [];
-  const applications: ApplicationStanding[] = [];
+  const applications: ApplicationState[] = [];
   for (const tenant of world.tenants) {
     const { applicationId } = tenant;
     transactions.push(...(await listed(tenant)));
@@ -128,21 +128,21 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     transactions,
     arrivals,
     effects: effectsIn(world.stack.dataDir),
-    reports: world.tenants.flatMap((t) => t.said.reports),
-    uploads: world.tenants.flatMap((t) => t.said.uploads),
+    reports: world.tenants.flatMap((t) => t.loadRecord.reports),
+    uploads: world.tenants.flatMap((t) => t.loadRecord.uploads),
     storedFiles: [...world.files.files].map(([file, content]) => ({
       file,
       sha256: createHash('sha256').update(content).digest('hex'),
     })),
-    spent: world.tenants.flatMap((t) => t.said.spent),
+    spent: world.tenants.flatMap((t) => t.loadRecord.spent),
     recorded: (await Promise.all(world.tenants.map((t) => gatherUsage(admin, t)))).flat(),
     bills: (await Promise.all(world.tenants.map(gatherBills))).flat(),
     settings,
     applications,
-    packages: world.tenants.flatMap((t) => t.said.packages),
+    packages: world.tenants.flatMap((t) => t.loadRecord.packages),
     deliverable: (await Promise.all(world.tenants.map(deliverablePackages))).flat(),
-    soraEvents: world.tenants.flatMap((t) => t.said.soraEvents),
-    recordings: world.tenants.flatMap((t) => t.said.recordings),
+    soraEvents: world.tenants.flatMap((t) => t.loadRecord.soraEvents),
+    recordings: world.tenants.flatMap((t) => t.loadRecord.recordings),
     storedParts: world.recordings.stored,
     puts: world.recordingPuts,
     interruptions: interruptions(world.supervisor, tally),
@@ -165,10 +165,10 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     feeds,
     notDelivered: await notDelivered(admin, feeds, arrivals),
     unknownCallbacks: await unknownCallbacks(admin, arrivals),
-    readings: world.tenants.flatMap((t) => t.said.readings),
+    readings: world.tenants.flatMap((t) => t.loadRecord.readings),
     unfinished: open,
-    ownDeaths: ownDeaths(world.supervisor, tally),
-    setAside: (
+    unexpectedExits: unexpectedExits(world.supervisor, tally),
+    deadLetters: (
       await Promise.all(admin.deadLetters.map((one) => one.listDeadLetters({ limit: 1000, ended: true })))
     )
       .flatMap((answer) => answer.deadLetters)
@@ -177,8 +177,8 @@ export async function gather(world: World, open: readonly string[], tally: Tally
 }
 
 /**
- * Uploads of recordings that were stopped because their lease had expired, found in the services' logs. On
- * an overloaded machine this happens without a fault.
+ * Returns uploads of recordings that were stopped by an expired lease, from the services' logs. On an overloaded machine
+ * this also happens without a fault.
  */
 function lapsedUploads(dataDir: string): string[] {
   const logs = join(dataDir, 'logs');
@@ -192,10 +192,10 @@ function lapsedUploads(dataDir: string): string[] {
   );
 }
 
-/** A pod may just be going: what is refused with 503 is asked again, for so long. Milliseconds. */
+/** Reads that get a 503 are repeated for this long, because a pod may be shutting down; milliseconds. */
 const refusedForMs = 30_000;
 
-/** The body that a reading call answers. */
+/** Returns the response body of a GET call. */
 async function read({ api }: Pick<Tenant, 'api'>, path: string): Promise<ApiAnswer['body']> {
   const untilMs = performance.now() + refusedForMs;
   for (;;) {
@@ -206,7 +206,7 @@ async function read({ api }: Pick<Tenant, 'api'>, path: string): Promise<ApiAnsw
   }
 }
 
-/** All transactions of an application, page by page. */
+/** Returns all transactions of an application. */
 export async function listed(tenant: Tenant, completionStatus?: string): Promise<ListedTransaction[]> {
   const found: ListedTransaction[] = [];
   const filter = completionStatus ? `&completionStatus=${completionStatus}` : '';
@@ -228,7 +228,7 @@ export async function deliverablePackages({ applicationId, api }: Tenant): Promi
   return found;
 }
 
-/** Callbacks that were given up. */
+/** Returns callbacks that were given up. */
 export async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
   const { deliveries } = await admin.notifier.listDeliveries({ status: 'dead', limit: 1000 });
   return deliveries.map(({ notificationId, attempts, createdAtMs, lastOutcome }) => ({
@@ -237,7 +237,7 @@ export async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
   }));
 }
 
-/** Of the feeds' callbacks that did not arrive, those that operators see as replaced, given up or for the feed only. */
+/** Returns callbacks that did not arrive and that the operators' history shows as replaced, given up or feed-only. */
 async function notDelivered(
   admin: Admin,
   feeds: Evidence['feeds'],
@@ -253,7 +253,7 @@ async function notDelivered(
   return excused;
 }
 
-/** Callbacks that arrived and are not in the operators' history. */
+/** Returns callbacks that arrived and are missing in the operators' history. */
 export async function unknownCallbacks(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const left = [...new Set(arrivals.map(({ webhookId }) => webhookId))];
   const unknown: string[] = [];
@@ -272,9 +272,9 @@ export async function unknownCallbacks(admin: Admin, arrivals: Evidence['arrival
 }
 
 /**
- * Notifications that arrived after later ones although they were tried before them. A first attempt without a response
- * in time, for example because a process is frozen, does not delay later notifications (rule A20). Its request may still
- * arrive after theirs.
+ * Returns notifications that arrived after later ones although their first attempt was earlier. A first attempt that
+ * times out, for example because a process is frozen, does not delay later notifications (rule A20). Its request can
+ * arrive after the later notifications.
  */
 export async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const firstMs = firstArrivals(arrivals);
@@ -296,7 +296,7 @@ function firstArrivals(arrivals: Evidence['arrivals']): ReadonlyMap<string, numb
   return firstMs;
 }
 
-/** Notifications that overtook others after they had waited for them as long as permitted. */
+/** Returns notifications that overtook earlier ones after the maximum wait. */
 export async function impatient(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
   const firstMs = firstArrivals(arrivals);
   const found = new Set<string>();
@@ -314,7 +314,7 @@ export async function impatient(admin: Admin, arrivals: Evidence['arrivals']): P
   }
 }
 
-/** Periods with a wrong clock in a process that signs callbacks; such callbacks may arrive a little later. */
+/** Periods with a wrong clock in a process that signs callbacks, extended because callbacks arrive later. */
 function wrongClocks({ clocks }: Tally): Interruption[] {
   return clocks
     .filter(({ process }) => process.startsWith('platform') || process.startsWith('notifier'))
@@ -328,7 +328,7 @@ function interruptions(supervisor: Supervisor, { outages, freezes, clocks }: Tal
   const deaths = [...supervisor.deaths, ...supervisor.terminations]
     .filter(uploads)
     .map(({ atMs }) => ({ fromMs: atMs, toMs: atMs }));
-  // A process that resumes, or has its database back, works on until it notices that its lease has expired.
+  // A process that was frozen or without its database continues until it detects that its lease has expired.
   const pauses = [
     ...[...freezes, ...clocks].filter(uploads),
     ...outages.filter((o) => o.server === 'mongo' && (!o.process || uploads({ process: o.process }))),
@@ -336,8 +336,8 @@ function interruptions(supervisor: Supervisor, { outages, freezes, clocks }: Tal
   return [...deaths, ...pauses.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + awakeningMs }))];
 }
 
-/** Processes that exited by themselves while everything they need was available, and not just back. */
-function ownDeaths(supervisor: Supervisor, { outages }: Tally): string[] {
+/** Exits of processes without a signal and outside of outages and their grace time. */
+function unexpectedExits(supervisor: Supervisor, { outages }: Tally): string[] {
   const isOf = (o: Tally['outages'][number], process: string) =>
     o.process === undefined || (o.process === process && /^(mongo|kafka)/.test(o.server));
   return supervisor.deaths

@@ -4,7 +4,7 @@ import { usageGroup } from '@headset-cloud/billing/consumers/usage.ts';
 import { deviceReportsGroup as devicesGroup } from '@headset-cloud/devices/consumers/device-reports.ts';
 import { topics } from '@headset-cloud/eventlog/types.ts';
 
-/** Who reads which topic (each service's build.ts). */
+/** Consumer groups of each topic (from each service's build.ts). */
 export const groups: readonly { readonly group: string; readonly topic: string }[] = [
   { topic: topics.transactionReports, group: 'transactions' },
   { topic: topics.deviceReports, group: devicesGroup },

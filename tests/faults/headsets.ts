@@ -5,14 +5,14 @@ import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import { request } from 'undici';
 import type { Effect } from './evidence.ts';
 
-/** A process of simulated headsets; its control port stays the same over restarts. */
+/** A process of simulated headsets. Its control port stays the same over restarts. */
 export interface HeadsetProcess {
   readonly process: ManagedProcess;
   readonly devices: readonly HeadsetKeyFile[];
   readonly controlUrl: string;
 }
 
-/** What a headset says about itself over the control port. */
+/** State of a headset from the control port. */
 export interface HeadsetState {
   readonly deviceId: string;
   readonly sessionEpoch: number;
@@ -20,7 +20,7 @@ export interface HeadsetState {
   readonly unfinishedUploads: number;
 }
 
-/** Describes a process of headsets, which have their keys and states in `dir`; it runs only after `start`. */
+/** Defines a headset process with keys and state in `dir`. `start` starts it. */
 export function manageHeadsets(options: {
   name: string;
   dir: string;
@@ -29,7 +29,7 @@ export function manageHeadsets(options: {
   controlPort: number;
   /** The initial content and surroundings of each headset. */
   content: object;
-  /** More flags of the simulator. */
+  /** Additional flags of the simulator. */
   flags?: readonly string[];
 }): HeadsetProcess {
   const keys = join(options.dir, `${options.name}-keys`);
@@ -54,7 +54,7 @@ export function manageHeadsets(options: {
   return { process, devices: options.devices, controlUrl: `http://127.0.0.1:${options.controlPort}` };
 }
 
-/** Tells a headset to do something; false if its process does not confirm it. */
+/** Sends an action to a headset. Returns false if the process does not confirm it. */
 export async function act(
   headsets: HeadsetProcess,
   deviceId: string,
@@ -75,12 +75,12 @@ export async function act(
   }
 }
 
-/** Keeps a headset offline for this long; false if its process does not answer. */
+/** Keeps a headset offline for `ms`. Returns false if the process does not answer. */
 export function sendAway(headsets: HeadsetProcess, deviceId: string, ms: number): Promise<boolean> {
   return act(headsets, deviceId, { action: 'away', ms });
 }
 
-/** The states that the headsets report; undefined if their process does not answer. */
+/** Returns the states of the headsets; undefined if their process does not answer. */
 export async function statesOf(headsets: HeadsetProcess): Promise<HeadsetState[] | undefined> {
   try {
     const answer = await request(`${headsets.controlUrl}/headsets`, { headersTimeout: 2000 });
@@ -90,7 +90,7 @@ export async function statesOf(headsets: HeadsetProcess): Promise<HeadsetState[]
   }
 }
 
-/** All lines of the effects files; an incomplete last line is left out. */
+/** Reads all lines of the effects files. An incomplete last line is ignored. */
 export function effectsIn(dir: string): Effect[] {
   const state = stateOf(dir);
   const suffix = '.effects.jsonl';

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { kafkaNames } from '@headset-cloud/eventlog/kafka-names.ts';
 import type { CrashStep, Fault, Round } from './fault.ts';
-import { beAbsent, skew, swamp } from './injections/headset-talk.ts';
+import { causeBacklog, simulateAbsence, skew } from './injections/headset-reports.ts';
 import { type Poison, poison } from './injections/poison.ts';
 import { storm } from './injections/storm.ts';
 import { crashingAt } from './inside/environment.ts';
 import type { World } from './world.ts';
 
-/** How long a ready platform may take to come to a write. */
+/** Maximum wait for a write after the platform is ready; milliseconds. */
 const reachMs = 12_000;
 
-/** The same, including the time until the platform is ready. */
+/** Maximum wait for a write, including the time until the platform is ready; milliseconds. */
 const longestMs = 90_000;
 
 interface Window {
@@ -18,19 +18,19 @@ interface Window {
   readonly toMs: number;
 }
 
-/** What the rounds did, for the summary and the judge. */
+/** Record of injected faults, for the summary and the checks. */
 export interface Tally {
   /** Faults by kind. */
   readonly faults: Map<string, number>;
   /** Writes at which a process died. */
   readonly crashes: string[];
-  /** Writes that did not come in time. */
+  /** Writes that did not happen in time. */
   readonly missed: string[];
-  /** Periods in which MongoDB, Kafka or S3 was away; `process`: only for that process. */
+  /** Periods in which MongoDB, Kafka or S3 was unavailable; `process`: only for this process. */
   readonly outages: (Window & { readonly server: string; readonly process?: string })[];
   /** Periods in which a process was frozen. */
   readonly freezes: (Window & { readonly process: string })[];
-  /** Periods in which the clock of a process, or those of headsets, were wrong. */
+  /** Periods in which the clock of a process or its headsets was wrong. */
   readonly clocks: (Window & { readonly process: string })[];
   /** Periods of rolling restarts without any other fault. */
   readonly restarts: Window[];
@@ -39,7 +39,7 @@ export interface Tally {
   readonly backlogs: (Window & { readonly applicationId: string })[];
 }
 
-/** Injects the faults of a round; resolves after they have happened, with notes for the summary. */
+/** Injects the faults of a round. Resolves after the faults, with notes for the summary. */
 export function createKiller(world: World, ready: () => Promise<unknown>) {
   const { supervisor, network, clocks } = world;
   const { backing } = world.stack;
@@ -51,7 +51,7 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
   };
   const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
 
-  /** All steps of one process, one after the other: each start is armed with the next step. */
+  /** Runs all steps of one process: each start of the process gets the next step. */
   const runSteps = async (name: string, steps: readonly CrashStep[]): Promise<string[]> => {
     const notes: string[] = [];
     supervisor.prepare(
@@ -133,7 +133,7 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
       case 'absence': {
         const headsets = world.headsets.find((h) => h.process.name === fault.process);
         if (!headsets) return [];
-        if (fault.kind === 'absence') await beAbsent(world, headsets, fault);
+        if (fault.kind === 'absence') await simulateAbsence(world, headsets, fault);
         else {
           await skew(headsets, fault.stepMs);
           await delay(fault.forMs);
@@ -155,7 +155,7 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
         tally.poison.push(...(await poison(brokers, names, fault.topics)));
         return [];
       case 'backlog':
-        tally.backlogs.push({ ...(await swamp(world, fault)), ...window() });
+        tally.backlogs.push({ ...(await causeBacklog(world, fault)), ...window() });
         return [];
     }
   };

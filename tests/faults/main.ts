@@ -1,20 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
-import { showThatItCanFail } from './can-fail.ts';
+import { verifyCanFail } from './can-fail.ts';
 import type { Fault } from './fault.ts';
-import type { Check } from './judge/check.ts';
 import { describeCheck, describeFindings, describeRun } from './report.ts';
 import { abandon, discard, run } from './run.ts';
 import { planRounds } from './schedule.ts';
 import { targetsOf } from './targets.ts';
+import type { Check } from './verify/check.ts';
 
 /**
- * The crash test. STACK=embedded|real; ROUNDS (20); MINUTES (all rounds by default; none begins later); SEED (random
- * by default; replays the schedule and the load's choices); FAULTS (only these kinds, separated by commas: fault.ts);
- * INSTANCES (1; of every service and the gateway on the real stack). CAN_FAIL=0 leaves out the runs that show that
- * the test can fail; CAN_FAIL=only runs nothing else (on the real stack they run only then). The last line counts
- * checks.
+ * The crash test. Variables: STACK=embedded|real; ROUNDS (default 20); MINUTES (time limit for the start of rounds,
+ * default none); SEED (random by default; replays the schedule and the load's choices); FAULTS (only these types,
+ * separated by commas: fault.ts); INSTANCES (default 1; of every service and the gateway on the real stack).
+ * CAN_FAIL=0 skips the runs with removed safeguards; CAN_FAIL=only runs only them (the real stack runs them only then).
+ * The last line counts checks.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const count = Number(process.env['ROUNDS'] || 20);
@@ -39,10 +39,10 @@ async function main(): Promise<number> {
   }
   const checks: Check[] = [];
   if (canFail !== 'only') checks.push(...(await itself()));
-  // On the real stack only on request, because it depends on timing whether an offer meets an expired lease.
+  // The real stack runs them only on request: detection depends on the timing of an offer and an expired lease.
   if (canFail === 'only' || (kind === 'embedded' && canFail !== '0')) {
-    say('\nthe same test with a safeguard left out must report a violation');
-    const shown = await showThatItCanFail(kind, seed, say);
+    say('\nthe same test with removed safeguards must report violations');
+    const shown = await verifyCanFail(kind, seed, say);
     for (const check of shown) for (const line of describeCheck(check)) say(line);
     checks.push(...shown);
   }
@@ -70,7 +70,7 @@ async function itself(): Promise<readonly Check[]> {
   if (broken) writeFileSync(join(result.dataDir, 'findings.txt'), describeFindings(result, kind, seed));
   if (broken)
     say(
-      `\nKept: ${result.dataDir} (findings.txt, logs, evidence.json, headset-state); repeat with SEED=${seed}`,
+      `\nData folder: ${result.dataDir} (findings.txt, logs, evidence.json, headset-state); repeat with SEED=${seed}`,
     );
   else discard(result);
   return result.checks;

@@ -1,15 +1,15 @@
-/** Reproducible random numbers from a seed; each name has its own stream. */
+/** Reproducible random numbers. */
 export interface Random {
-  /** 0 or above, below 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** A whole number, both ends included. */
+  /** Returns a whole number; both bounds are inclusive. */
   between(least: number, most: number): number;
   pick<T>(list: readonly T[]): T;
   chance(share: number): boolean;
   shuffled<T>(list: readonly T[]): T[];
 }
 
-/** mulberry32, started from the seed and the name. */
+/** mulberry32. Each seed and name give a separate stream. */
 export function createRandom(seed: number, name: string): Random {
   let state = seed >>> 0;
   for (const char of name) state = Math.imul(state ^ char.charCodeAt(0), 0x01000193) >>> 0;

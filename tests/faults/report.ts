@@ -1,10 +1,10 @@
-import type { Check } from './judge/check.ts';
-import { unanswered } from './judge/transactions.ts';
 import { type RunResult, seconds } from './run.ts';
+import type { Check } from './verify/check.ts';
+import { unanswered } from './verify/transactions.ts';
 
 const shownViolations = 10;
 
-/** What a run did and what the judge found, as lines of text. */
+/** Summary of a run as lines of text. */
 export function describeRun(result: RunResult): string[] {
   const { evidence, tally } = result;
   const ids = new Set(evidence.arrivals.map((a) => a.webhookId));
@@ -25,7 +25,7 @@ export function describeRun(result: RunResult): string[] {
   ];
 }
 
-/** One line for each check; the violations of a broken check follow it. */
+/** One line per check, followed by its violations. */
 export function describeCheck({ name, violations }: Check): string[] {
   if (violations.length === 0) return [`  ok      ${name}`];
   const more = violations.length - shownViolations;
@@ -36,7 +36,7 @@ export function describeCheck({ name, violations }: Check): string[] {
   ];
 }
 
-/** All findings, preceded by the rounds and the seed that reproduces them. */
+/** The stack, the seed and all rounds of a run, and all violations. */
 export function describeFindings(result: RunResult, stack: string, seed: number): string {
   const broken = result.checks.filter((c) => c.violations.length > 0);
   return [

@@ -8,14 +8,14 @@ import type { Evidence } from './evidence.ts';
 import { describeRound, type Round } from './fault.ts';
 import { gather, observed, unfinished } from './gather.ts';
 import type { Mutation } from './inside/environment.ts';
-import type { Check } from './judge/check.ts';
-import { judge } from './judge.ts';
 import { createKiller, type Tally } from './killer.ts';
 import { handoverLoop } from './load/handover.ts';
 import { loops } from './load/loops.ts';
 import type { LoadOptions, LoadTarget } from './load/target.ts';
 import { prepareUpdates } from './load/updates.ts';
 import { createRandom } from './random.ts';
+import type { Check } from './verify/check.ts';
+import { verify } from './verify.ts';
 
 import { startWorld, type World } from './world.ts';
 
@@ -24,23 +24,23 @@ export interface RunOptions {
   readonly seed: number;
   /** Returns the rounds for the available targets of faults. */
   readonly rounds: (world: World) => readonly Round[];
-  /** No round begins later than this after the first; milliseconds. Default: all take place. */
+  /** No round begins later than this after the first round; milliseconds. Default: no limit. */
   readonly roundsForMs?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Safeguards that the platform's processes leave out. */
+  /** Mutations of the platform's processes, which remove safeguards. */
   readonly mutations?: readonly Mutation[];
-  /** Number of instances of every service and the gateway, on the real stack. */
+  /** Number of instances of every service and the gateway on the real stack. */
   readonly instances: number;
   readonly load: LoadOptions;
-  /** After the rounds the load continues until it has done this much, because a slow machine takes longer. */
+  /** Minimum amount of load. After the rounds, the load continues until it is reached. */
   readonly atLeast?: Amount;
   readonly effectMs: number;
-  /** The wait at the end stops after half of this without progress, and in any case after five times; milliseconds. */
+  /** The wait at the end stops after half of this time without progress, and after five times this time; milliseconds. */
   readonly settleMs: number;
   readonly say: (line: string) => void;
 }
 
-/** How much the load did: answered calls, and readings of the headset that is handed over. */
+/** Amount of load: answered calls, and readings of the headset that is handed over. */
 export interface Amount {
   readonly calls: number;
   readonly readings: number;
@@ -50,33 +50,33 @@ export interface RunResult {
   readonly checks: readonly Check[];
   readonly evidence: Evidence;
   readonly tally: Tally;
-  /** Number of attempts of all calls. */
+  /** Total attempts of all calls. */
   readonly attempts: number;
   readonly dataDir: string;
-  /** One line for each round, with its time. */
+  /** One line per round, with its time. */
   readonly happened: readonly string[];
-  /** Time from the end of the last round until nothing was unfinished. */
+  /** Time from the end of the last round until nothing was unfinished; milliseconds. */
   readonly settledInMs: number;
 }
 
 /** The run counts as quiet after this long without an arrival. */
 const quietMs = 1000;
-/** How long a quiet run with violations may take until they disappear. */
+/** Maximum time until violations of a quiet run disappear; milliseconds. */
 const patienceMs = 8000;
 const readyMs = 60_000;
-/** How long the load may take for its minimum. */
+/** Time limit for the minimum amount of load; milliseconds. */
 const enoughMs = 180_000;
-/** Share of callbacks that the integrator's server fails during the faults. */
+/** Share of callbacks that the integrator's server fails during the rounds. */
 const failedCallbacks = 0.02;
 
 let current: World | undefined;
 
-/** Stops what the current run has started; for signals. */
+/** Stops all processes of the current run; for signals. */
 export async function abandon(): Promise<void> {
   await current?.stop();
 }
 
-/** One whole run: load and faults, then the wait at the end, then the judge. The data folder stays. */
+/** One complete run: load and faults, the wait at the end, and the checks. The data folder is kept. */
 export async function run(options: RunOptions): Promise<RunResult> {
   const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-faults-${options.kind}-`));
   const failing = createRandom(options.seed, 'failing callbacks');
@@ -104,11 +104,11 @@ export async function run(options: RunOptions): Promise<RunResult> {
     await inject(world, rounds, options.roundsForMs ?? Number.POSITIVE_INFINITY, killer, say);
     const { atLeast } = options;
     if (atLeast)
-      await waitFor('the load to do enough', () => isEnough(world, atLeast), { timeoutMs: enoughMs });
+      await waitFor('the minimum amount of load', () => isEnough(world, atLeast), { timeoutMs: enoughMs });
     const { evidence, tookMs } = await settle(world, load, killer.tally, options.settleMs);
     writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
     return {
-      checks: judge(evidence),
+      checks: verify(evidence),
       evidence,
       tally: killer.tally,
       attempts: world.tenants.reduce((sum, t) => sum + t.client.attempts, 0),
@@ -124,7 +124,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
 
 function isEnough({ tenants }: World, { calls, readings }: Amount): boolean {
   const sum = (of: (tenant: World['tenants'][number]) => number) => tenants.reduce((n, t) => n + of(t), 0);
-  return sum((t) => t.client.calls.length) >= calls && sum((t) => t.said.readings.length) >= readings;
+  return sum((t) => t.client.calls.length) >= calls && sum((t) => t.loadRecord.readings.length) >= readings;
 }
 
 /** Removes a run's folder, for runs that need no investigation. */
@@ -133,7 +133,7 @@ export function discard(result: Pick<RunResult, 'dataDir'>): void {
 }
 
 interface RunningLoad {
-  /** Starts no more calls; resolves when the open ones are answered. */
+  /** Starts no more calls, and resolves when the open calls are answered. */
   end(): Promise<void>;
 }
 
@@ -144,7 +144,7 @@ function startLoad(targets: readonly LoadTarget[], handed: string, { load, seed 
   );
   all.push(handoverLoop(targets, handed, (name) => createRandom(seed, name)));
   const ended = Promise.all(all.map((loop) => loop(() => running)));
-  // `end` handles a failure; an early one must not end the process before.
+  // `end` handles a failure. An earlier failure must not end the process.
   ended.catch(() => {});
   return {
     async end() {
@@ -165,7 +165,7 @@ async function inject(
   const beganMs = performance.now();
   for (const [i, round] of rounds.entries()) {
     if (performance.now() - beganMs > forMs) {
-      say(`the time is over after ${i} of ${rounds.length} rounds`);
+      say(`time limit reached after ${i} of ${rounds.length} rounds`);
       return;
     }
     const started = Date.now();
@@ -188,8 +188,8 @@ async function inject(
 }
 
 /**
- * Waits, without faults and with all headsets online, until nothing is unfinished and nothing arrives any
- * more. An event between two services is not visible, so a run with violations gets more time.
+ * Waits without faults and with all headsets online, until nothing is unfinished and nothing more arrives. Events
+ * between services are not visible, so a run with violations gets more time.
  */
 async function settle(
   world: World,
@@ -207,7 +207,7 @@ async function settle(
   clearTimeout(tooLate);
   let arrived = -1;
   let quietSince = Date.now();
-  // A busy machine takes longer, so it waits as long as there is progress.
+  // Wait as long as there is progress, because a busy machine takes longer.
   let progressMs = Date.now();
   let fewest = Number.POSITIVE_INFINITY;
   for (;;) {
@@ -220,7 +220,7 @@ async function settle(
     const late = Date.now() > deadline || Date.now() - progressMs > settleMs / 2;
     if (quiet || late) {
       const evidence = await gather(world, open, tally);
-      const broken = judge(evidence).some((c) => c.violations.length > 0);
+      const broken = verify(evidence).some((c) => c.violations.length > 0);
       if (!broken || late || Date.now() - quietSince > patienceMs) {
         return { evidence, tookMs: Date.now() - started };
       }

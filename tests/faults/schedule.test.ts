@@ -21,7 +21,7 @@ const faults = (rounds: readonly Round[]): Fault[] => rounds.flatMap((r) => [r.f
 const kinds = (rounds: readonly Round[]) => new Set(rounds.map((r) => r.fault.kind));
 
 describe('the schedule of faults', () => {
-  it('is the same for the same seed, and another for another', () => {
+  it('is the same for the same seed, and different for a different seed', () => {
     expect(planRounds(7, 50, targets)).toEqual(planRounds(7, 50, targets));
     expect(planRounds(7, 50, targets)).not.toEqual(planRounds(8, 50, targets));
   });
@@ -43,7 +43,7 @@ describe('the schedule of faults', () => {
     },
   );
 
-  it('crashes before and after writes, at the first or one up to the last of which a process dies', () => {
+  it('crashes before and after writes, at the first write up to the last permitted one', () => {
     const all = steps(planRounds(1, 200, targets)).map(({ at }) => at);
     const counts = (some: readonly string[]) => new Set(some.map((at) => at.slice(-1)));
     expect(counts(all.filter((at) => / store devices\.c\d*7 /.test(at)))).toEqual(new Set(['1']));
@@ -63,7 +63,7 @@ describe('the schedule of faults', () => {
     expect(new Set(clocks.map((f) => f.killed))).toEqual(new Set([true, false]));
   });
 
-  it('uses every state of a line, but no headset gets one that stays silent for ever', () => {
+  it('uses every state of a line, but no state that silences headsets forever', () => {
     const lines = faults(planRounds(1, 2000, targets)).filter((f) => f.kind === 'line');
     const ofHeadsets = (f: (typeof lines)[number]) => f.lines.some((name) => name.startsWith('headsets'));
     const states = (some: typeof lines) => new Set(some.map((f) => f.state.kind));
@@ -71,19 +71,19 @@ describe('the schedule of faults', () => {
     expect(states(lines.filter(ofHeadsets))).not.toContain('lost');
   });
 
-  it('combines no fault with one that is judged alone', () => {
+  it('combines no fault with a fault that must happen alone', () => {
     for (const { fault, beside } of planRounds(1, 300, targets)) {
       if (['crash', 'terminate', 'backlog'].includes(fault.kind)) expect(beside).toBeUndefined();
     }
   });
 
-  it('uses only the requested kinds of faults, and refuses when there are none', () => {
+  it('uses only the requested types of faults, and throws if there is no target', () => {
     const some = planRounds(1, 20, { ...targets, only: ['clock', 'poison'] });
     expect(kinds(some)).toEqual(new Set(['clock', 'poison']));
     expect(() => planRounds(1, 20, { ...targets, groups: [], only: ['poison'] })).toThrow(RangeError);
   });
 
-  it('uses no target that does not exist', () => {
+  it('uses only existing targets', () => {
     const embedded = {
       ...targets,
       backing: [],

@@ -8,18 +8,18 @@ export interface Targets {
   /** The processes of each service, for rolling restarts. */
   readonly services: readonly (readonly string[])[];
   readonly headsets: readonly string[];
-  /** What the processes write, as crash-points.ts names it; `most`: the last of these writes at which a process dies. */
+  /** Writes of the processes (names: crash-points.ts). `most`: highest count of this write at which to crash. */
   readonly writes: readonly { readonly process: string; readonly name: string; readonly most: number }[];
   readonly backing: readonly ('mongo' | 'kafka' | 's3')[];
-  /** Lines to MongoDB and Kafka, and those of the headsets. */
+  /** Lines to MongoDB and Kafka, and lines of headsets. */
   readonly lines: readonly string[];
   /** Both lines between two processes that call each other. */
   readonly partitions: readonly (readonly string[])[];
   /** Consumer groups of Kafka topics. */
   readonly groups: readonly { readonly group: string; readonly topic: string }[];
-  /** How many integrators there are. */
+  /** Number of integrators. */
   readonly tenants: number;
-  /** Only these kinds of faults, for an investigation; absent: all. */
+  /** Only these types of faults, for an investigation; absent: all. */
   readonly only?: readonly Fault['kind'][];
   /** Longest lease of the platform's configuration. */
   readonly leaseMs: number;
@@ -27,21 +27,21 @@ export interface Targets {
 
 /** Share of the rounds that are crash rounds. */
 const crashShare = 0.35;
-/** This many rounds crash at each write; each crash round has as many steps as that needs. */
+/** Number of rounds that include a crash at each write. Each crash round has enough steps for this. */
 export const roundsForAll = 20;
 /** Share of the other rounds that have a second fault. */
 const besideShare = 0.35;
 const hourMs = 3_600_000;
-/** Longer than the minimum time for which callbacks are tried. */
+/** Longer than the minimum time for which callbacks are retried. */
 const absenceHours = 80;
 
-/** States of a headset line. None stays silent for ever: a headset notices that only after half a minute. */
+/** States of a headset line, without `lost`: a headset detects a silent connection only after half a minute. */
 const headsetLineFaults: readonly LineFault[] = ['dropped', 'delayed', 'held', 'half-closed', 'mute'];
 const allLineFaults: readonly LineFault[] = [...headsetLineFaults, 'lost'];
 
 /**
- * The rounds of a seed; a pure function, so that a seed reproduces them. Each write is used once before
- * any is used again. The other kinds of faults and their targets are distributed evenly.
+ * Draws the rounds of a seed. It is a pure function, so a seed reproduces the rounds. Each write is used once before any
+ * write is repeated. The other types of faults and their targets are distributed evenly.
  */
 export function planRounds(seed: number, count: number, targets: Targets): Round[] {
   const random = createRandom(seed, 'schedule');
@@ -67,10 +67,10 @@ export function planRounds(seed: number, count: number, targets: Targets): Round
 
 type Kind = Fault['kind'];
 
-/** Mild faults, which may happen together with others. */
+/** Faults that may happen together with another fault. */
 const besideKinds = ['clock', 'skew', 'headsets', 'line'] as const satisfies readonly Kind[];
 
-/** Faults that are judged by the absence of other errors happen alone. */
+/** False for faults whose checks require the absence of other faults. */
 function mayHaveBeside(kind: Kind): boolean {
   return kind === 'kill' || kind === 'freeze' || kind === 'backing' || kind === 'storm' || kind === 'poison';
 }
@@ -79,7 +79,7 @@ function crashRounds(count: number): number {
   return Math.ceil(count * crashShare);
 }
 
-/** How many rounds each kind gets, in a seeded order. */
+/** Distributes the rounds over the types of faults, in a seeded order. */
 function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
   const others: Kind[] = [
     'kill',
@@ -99,8 +99,7 @@ function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
   if (only) {
     const some = [...new Set(others)].filter((kind) => only.includes(kind));
     if (only.includes('crash')) some.push('crash');
-    if (some.length === 0)
-      throw new RangeError(`nothing of these kinds can be broken here: ${only.join(', ')}`);
+    if (some.length === 0) throw new RangeError(`no target for these types of faults: ${only.join(', ')}`);
     return random.shuffled(Array.from({ length: count }, (_, i) => some[i % some.length] as Kind));
   }
   const kinds: Kind[] = Array.from({ length: crashRounds(count) }, () => 'crash');
@@ -108,7 +107,7 @@ function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
   return random.shuffled(kinds);
 }
 
-/** Draws faults; each kind takes turns over its targets. */
+/** Draws faults. Each type uses its targets in turn. */
 function faultMaker(random: Random, targets: Targets) {
   const processes = turns(random, targets.processes);
   const services = turns(random, targets.services);

@@ -3,7 +3,7 @@ import type { ManagedProcess } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Termination } from './evidence.ts';
 
-/** The end of a process that should run. */
+/** An unexpected end of a process. */
 export interface Death {
   readonly process: string;
   /** Signal or exit code. */
@@ -14,18 +14,18 @@ export interface Death {
 /** A process that has not exited this long after SIGTERM is killed; milliseconds. */
 const terminationMs = 40_000;
 
-/** Wait before a program that could not start is tried again; milliseconds. */
+/** Wait before the next start of a program that failed to start; milliseconds. */
 const againMs = 200;
 
-/** Restarts every process that dies at once, as a process manager does, and counts the deaths. */
+/** Restarts each process at once when it dies, like a process manager, and counts deaths. */
 export class Supervisor {
   readonly deaths: Death[] = [];
   readonly terminations: Termination[] = [];
   readonly #processes: ReadonlyMap<string, ManagedProcess>;
-  /** Additions to the environments of a process' next starts, in order; later starts get none. */
+  /** Additional environments of a process's next starts, in order. Later starts get none. */
   readonly #next = new Map<string, Record<string, string>[]>();
   /** Processes that got SIGTERM and have not ended yet, with the time of the signal. */
-  readonly #told = new Map<string, number>();
+  readonly #terminating = new Map<string, number>();
   #stopped = false;
 
   constructor(processes: readonly ManagedProcess[]) {
@@ -53,27 +53,27 @@ export class Supervisor {
     this.#next.delete(name);
   }
 
-  /** kill -9; resolves when the process is dead and has been restarted. */
+  /** Sends SIGKILL and resolves when the process has been restarted. */
   async kill(name: string): Promise<void> {
     const before = this.deathsOf(name);
     this.process(name).signal('SIGKILL');
     await this.died(name, before + 1);
   }
 
-  /** SIGTERM; resolves when the process has exited and has been restarted. */
+  /** Sends SIGTERM and resolves when the process has exited and has been restarted. */
   async terminate(name: string): Promise<void> {
     const before = this.terminations.length;
-    this.#told.set(name, Date.now());
+    this.#terminating.set(name, Date.now());
     this.process(name).signal('SIGTERM');
     const late = setTimeout(() => this.process(name).signal('SIGKILL'), terminationMs);
     const gone = () => this.terminations.slice(before).some((t) => t.process === name);
-    await waitFor(`${name} to go`, () => gone() && this.process(name).running, {
+    await waitFor(`${name} to exit`, () => gone() && this.process(name).running, {
       timeoutMs: terminationMs + 10_000,
       intervalMs: 5,
     }).finally(() => clearTimeout(late));
   }
 
-  /** Resolves when a process has died `times` times and has been restarted; throws after `timeoutMs`. */
+  /** Resolves when a process has died `times` times and has been restarted. Throws after `timeoutMs`. */
   async died(name: string, times: number, timeoutMs = 10_000): Promise<void> {
     await waitFor(`the death of ${name}`, () => this.deathsOf(name) >= times && this.process(name).running, {
       timeoutMs,
@@ -90,11 +90,11 @@ export class Supervisor {
     for (;;) {
       const how = await process.exited;
       if (this.#stopped) return;
-      const toldMs = this.#told.get(process.name);
-      this.#told.delete(process.name);
-      if (toldMs !== undefined) {
+      const signaledMs = this.#terminating.get(process.name);
+      this.#terminating.delete(process.name);
+      if (signaledMs !== undefined) {
         const atMs = Date.now();
-        this.terminations.push({ process: process.name, how, atMs, tookMs: atMs - toldMs });
+        this.terminations.push({ process: process.name, how, atMs, tookMs: atMs - signaledMs });
       } else {
         this.deaths.push({ process: process.name, how, atMs: Date.now() });
         if (how !== 'SIGKILL') await delay(againMs);

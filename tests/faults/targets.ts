@@ -5,8 +5,8 @@ import type { Targets } from './schedule.ts';
 import { longestLeaseMs, type World } from './world.ts';
 
 /**
- * What the services write under the load (services/kit/process/src/testing/crash-points.ts). The number: at most so many of these writes come
- * before the process dies, no more than a few seconds bring.
+ * Writes of the services under the load (names: services/kit/process/src/testing/crash-points.ts). The number is the
+ * highest count of this write at which a process dies; the load reaches it within a few seconds.
  */
 const writes: Readonly<Record<string, number>> = {
   'store devices.devices.activation': 3,
@@ -86,7 +86,7 @@ export function targetsOf({ stack, headsets, network, tenants }: World): Targets
   };
 }
 
-/** The process of the service that a write names; the embedded stack has one process. */
+/** Returns the process that makes a write. The embedded stack has one process. */
 function processOf(write: string, processes: Readonly<Record<string, unknown>>): string {
   const { service } = parseCrashPoint(`after ${write}`);
   return service in processes ? service : 'platform';

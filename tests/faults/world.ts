@@ -23,27 +23,27 @@ import { type HeadsetProcess, manageHeadsets } from './headsets.ts';
 import { insideOf, type Mutation } from './inside/environment.ts';
 import { FeedReader } from './load/feed-reader.ts';
 import { IntegratorClient } from './load/integrator-client.ts';
+import { LoadRecord } from './load/load-record.ts';
 import { activate } from './load/loops.ts';
 import { surroundings } from './load/operations.ts';
-import { Said } from './load/said.ts';
 import { partBytes } from './load/sora-side.ts';
 import { createNetwork, type Network } from './network/network.ts';
 import { Supervisor } from './supervisor.ts';
 
 const leaseMs = 2000;
-/** Session time-out of Kafka's consumers; on a busy machine a shorter one would expire often. */
+/** Session timeout of Kafka's consumers; a shorter timeout would often expire on a busy machine. */
 const sessionMs = 3000;
 /** Freezes last longer than this. */
 export const longestLeaseMs = Math.max(leaseMs, sessionMs);
 
-/** Short leases and sweep intervals, so that work that a crash leaves is resumed within a round. */
+/** Short leases and intervals, so that work is resumed within a round after a crash. */
 const shortTimes = {
   // Detects silent connections soon.
   RPC_KEEPALIVE_MS: '2000',
   RPC_KEEPALIVE_TIMEOUT_MS: '4000',
   NOTIFIER_LEASE_MS: String(leaseMs),
   NOTIFIER_SWEEP_MS: '200',
-  // Each holds a lease, and short leases need frequent renewals.
+  // Each callback holds a lease, and short leases need frequent renewals.
   NOTIFIER_WINDOW_PER_DESTINATION: '100',
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
@@ -56,7 +56,7 @@ const shortTimes = {
   DEVICES_COMPLETE_AFTER_MS: '1000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
   DEVICE_LINK_LEASE_MS: String(leaseMs),
-  // No transaction waits for a reconnect (rule B5), within a run either.
+  // No transaction waits for a reconnect (rule B5), also within a short run.
   DEVICE_LINK_REJUDGE_MS: '2000',
   KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
   COMMUNICATION_EVENT_CLAIM_MS: String(leaseMs),
@@ -69,18 +69,18 @@ const shortTimes = {
   COMMUNICATION_PART_BYTES: String(partBytes),
   COMMUNICATION_BACKOFF_FIRST_MS: '50',
   COMMUNICATION_BACKOFF_MAX_MS: '1000',
-  // The integrator's server always answers; an outage of the platform's own parts must not fail a recording.
+  // An outage of the platform's own parts must not fail a recording. The integrator's server always answers.
   COMMUNICATION_SIGNED_URL_ATTEMPTS: '100',
 };
 
-/** An application with its integrator's server. */
+/** An application, its integrator's client and server. */
 export interface Tenant {
   readonly applicationId: string;
   readonly api: ApiClient;
   readonly client: IntegratorClient;
   readonly devices: readonly HeadsetKeyFile[];
   readonly feed: FeedReader;
-  readonly said: Said;
+  readonly loadRecord: LoadRecord;
 }
 
 /** The platform, its integrators and their headsets. */
@@ -96,24 +96,24 @@ export interface World {
   readonly integrator: IntegratorServer;
   /** The integrators' storage for files from headsets. */
   readonly files: FileStore;
-  /** The integrators' storage for recordings, and when files were put there. */
+  /** The integrators' storage for recordings. */
   readonly recordings: Storage;
   readonly recordingPuts: readonly Put[];
   readonly sora: SoraSimulator;
   readonly headsets: readonly HeadsetProcess[];
-  /** Headsets whose apps answer commands by themselves. */
+  /** Process of headsets whose apps send an answer to each command. */
   readonly answering: HeadsetProcess;
   /** A headset that is handed over between two customers. */
   readonly handed: HeadsetKeyFile;
   headsetsOf(deviceId: string): HeadsetProcess;
-  /** Waits until every process is ready; false if that takes too long. */
+  /** Waits until every process is ready. Returns false after `timeoutMs`. */
   ready(timeoutMs: number): Promise<boolean>;
-  /** Ends all faults of lines, clocks and integrators' servers. Does not touch headsets' connections. */
+  /** Ends all faults of lines, clocks and integrators' servers, without a reconnect of headsets. */
   calm(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Headsets load packages slowly enough to report progress. */
+/** Flags of headsets that load packages slowly enough to report progress. */
 const installing = [
   '--behaviour',
   JSON.stringify({ downloadBytesPerSecond: 100_000, progressIntervalMs: 100, downloadRetryMs: 100 }),
@@ -125,11 +125,11 @@ export async function startWorld(options: {
   kind: StackKind;
   dataDir: string;
   env?: Readonly<Record<string, string>>;
-  /** The safeguards that all processes leave out. */
+  /** Mutations of all processes, which remove safeguards. */
   mutations?: readonly Mutation[];
-  /** How many processes each service and the gateway have; real stack only. */
+  /** Number of processes of each service and the gateway; real stack only. */
   instances: number;
-  /** How long a headset works on a transaction. */
+  /** Duration of a transaction's work on a headset; milliseconds. */
   effectMs: number;
   /** Whether the integrator's server fails this callback. */
   failsCallback: () => boolean;
@@ -144,7 +144,7 @@ export async function startWorld(options: {
   const clocks = new Clocks(dataDir);
   const started = await startStack({
     ...{ kind: options.kind, dataDir, clients, env, gateways: options.instances },
-    // One instance resumes the work that another has left.
+    // An instance resumes the work of another instance that died.
     instances: ofEveryService(options.instances),
     async surround(plan) {
       const routes = await network.surround(plan);
@@ -222,10 +222,10 @@ export async function startWorld(options: {
     files.keys.push(key.body.authenticationKey);
     recordings.keys.push(key.body.authenticationKey);
     const feed = new FeedReader(applicationId, api);
-    tenants.push({ applicationId, api, client, devices, feed, said: new Said(Date.now()) });
+    tenants.push({ applicationId, api, client, devices, feed, loadRecord: new LoadRecord(Date.now()) });
   }
   const controlPorts = await freePorts(2);
-  // Each process connects to another instance first; headsets that lose it connect to the next.
+  // Each headset process starts with a different instance, and uses the next after a lost connection.
   const listeners = await Promise.all(
     controlPorts.map((_, i) => {
       const urls = stack.deviceLinkUrls.map((_, j, all) => all[(i + j) % all.length] as string);
@@ -296,7 +296,7 @@ export async function startWorld(options: {
   const activations = await Promise.all(
     tenants.flatMap((t) => t.devices.map((d) => activate(t.client, d.deviceId, 0))),
   );
-  // A headset that does not know of its activation yet cannot report to an application.
+  // A headset can report to an application only after it knows its activation.
   await waitFor('the activations', () => activations.every((a) => hasEnded(integrator, a.transactionId)), {
     timeoutMs: 60_000,
     intervalMs: 50,
@@ -308,7 +308,7 @@ function drawImei(): string {
   return `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
 }
 
-/** A simulated Sora that is registered with the platform; this process sends its webhooks. */
+/** Starts a simulated Sora and registers it with the platform. This process sends its webhooks. */
 async function startSora(stack: Stack, admin: Admin): Promise<SoraSimulator> {
   const secret = randomBytes(24).toString('base64url');
   const endpointId = 'sora-1';

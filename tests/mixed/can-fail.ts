@@ -1,4 +1,4 @@
-import type { Check } from '../faults/judge/check.ts';
+import type { Check } from '../faults/verify/check.ts';
 import { exercise } from './exercise.ts';
 import { type Begun, Findings } from './findings.ts';
 import { olderBy, type Seed } from './seeds/environment.ts';

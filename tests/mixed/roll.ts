@@ -1,4 +1,4 @@
-import type { Check } from '../faults/judge/check.ts';
+import type { Check } from '../faults/verify/check.ts';
 import { exercise } from './exercise.ts';
 import type { Begun, Findings } from './findings.ts';
 import { type Part, parts, type Version, type World } from './world.ts';

@@ -1,6 +1,6 @@
 import { ChannelAllocator } from './channels/allocator.ts';
 import type { CommunicationMetrics } from './metrics.ts';
-import type { Uploader } from './ports.ts';
+import type { Uploader } from './ports/uploader.ts';
 import { createUploader } from './recordings/uploader.ts';
 
 /** Counts the calls of the allocator by outcome. */

@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { Registry } from 'prom-client';
 import { createMetrics } from './metrics.ts';
-import { openRecordingStates } from './ports.ts';
+import { openRecordingStates } from './ports/recording-store.ts';
 import { useStudio } from './testing/recordings.ts';
 import { caller, endpoint } from './testing/world.ts';
 

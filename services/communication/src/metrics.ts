@@ -5,7 +5,9 @@ import { setAllOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leav
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { takenAt } from './domain/places.ts';
 import type { SoraTime } from './domain/sora-event.ts';
-import { type EndpointStore, openRecordingStates, type RecordingStore, type UploadResult } from './ports.ts';
+import type { EndpointStore } from './ports/endpoint-store.ts';
+import { openRecordingStates, type RecordingStore } from './ports/recording-store.ts';
+import type { UploadResult } from './ports/uploader.ts';
 import type { RunOutcome } from './recordings/runner.ts';
 import type { Receipt } from './webhook/receive.ts';
 

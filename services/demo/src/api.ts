@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 
-/** An integrator's access: the URLs of the API and of the token endpoint, and its client. */
+/** An integrator's access: URLs of the API and of the token endpoint, and the client's credentials. */
 export interface ApiAccess {
   readonly apiUrl: string;
   readonly tokenUrl: string;
@@ -27,11 +27,11 @@ type Call = (
   signal?: AbortSignal,
 ) => Promise<ApiAnswer>;
 
-/** An integrator's client: gets its token and calls the API. */
+/** An integrator's client: gets access tokens and calls the API. */
 export interface ApiClient {
-  /** `path` begins with /v1. `body` is sent as JSON; a string is sent unchanged. `signal` ends the request. */
+  /** `path` begins with /v1. `body` is sent as JSON; a string is sent unchanged. `signal` aborts the request. */
   call: Call;
-  /** The same, with a path relative to the application's path. */
+  /** Like `call`, with a path relative to the application's path. */
   app: Call;
   token(): Promise<string>;
   close(): Promise<void>;
@@ -76,7 +76,7 @@ export function createApiClient(
         },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
-      // The token was refused, so the next call gets a new one.
+      // The token was rejected: the next call gets a new one.
       if (answer.statusCode === 401) token = undefined;
       const text = await answer.body.text();
       let parsed: unknown;

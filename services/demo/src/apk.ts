@@ -4,21 +4,21 @@ import { ZipFile } from 'yazl';
 /** The name, version and content of a generated package. */
 export interface ApkOptions {
   readonly package?: string;
-  /** android:versionName; null: the manifest has none. */
+  /** android:versionName; null: absent from the manifest. */
   readonly versionName?: string | null;
   /** Entries besides the manifest. */
   readonly entries?: Readonly<Record<string, Buffer>>;
-  /** Replaces the manifest made from the names; null: no manifest. */
+  /** Replaces the generated manifest; null: no manifest. */
   readonly manifest?: Buffer | null;
   /** Texts in UTF-8, like those of newer build tools; default UTF-16. */
   readonly utf8?: boolean;
-  /** False: it has no signature. */
+  /** False: the package has no signature. */
   readonly signed?: boolean;
-  /** Attributes of the manifest that are about splits. */
+  /** Attributes of the manifest for split packages. */
   readonly splits?: SplitAttributes;
 }
 
-/** Attributes of <manifest>; absent: it has none. */
+/** Attributes of <manifest>; absent attributes are left out. */
 export interface SplitAttributes {
   readonly split?: string;
   readonly isSplitRequired?: boolean;
@@ -26,8 +26,8 @@ export interface SplitAttributes {
 }
 
 /**
- * An Android package: a zip with a binary manifest and an APK Signing Block of scheme v2, whose signature is empty. The
- * same options make the same bytes.
+ * Builds an Android package: a zip with a binary manifest and an APK Signing Block of scheme v2 with an empty
+ * signature. The same options produce the same bytes.
  */
 export async function makeApk(options: ApkOptions = {}): Promise<Buffer> {
   const zip = new ZipFile();
@@ -86,7 +86,7 @@ export function makeManifest(options: {
   utf8?: boolean;
   splits?: SplitAttributes;
 }): Buffer {
-  // The first ones are named by the resource ids.
+  // The resource ids name the first strings.
   const strings = [
     'versionCode',
     'versionName',

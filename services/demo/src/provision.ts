@@ -9,7 +9,7 @@ import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/a
 import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 
-/** Admin addresses of the services; the embedded stack serves all of them on one. */
+/** Admin URLs of the services. On the embedded stack they are all the same. */
 export interface AdminAddresses {
   readonly devices: string;
   readonly transactions: string;
@@ -20,7 +20,7 @@ export interface AdminAddresses {
   readonly billing: string;
 }
 
-/** The operators' API, as the CLI uses it; with ADMIN_TOKEN where it is set. Calls go through `more` as well. */
+/** A client of the operators' API. `token`: ADMIN_TOKEN if it is set. `more`: additional interceptors. */
 export function createAdmin(addresses: AdminAddresses, token?: string, more: readonly Interceptor[] = []) {
   const authorize: Interceptor = (next) => (request) => {
     if (token) request.header.set('authorization', `Bearer ${token}`);
@@ -38,7 +38,7 @@ export function createAdmin(addresses: AdminAddresses, token?: string, more: rea
     updates: createClient(UpdatesAdminService, at(addresses.updates)),
     communication: createClient(CommunicationAdminService, at(addresses.communication)),
     billing: createClient(BillingAdminService, at(addresses.billing)),
-    /** One client per service that consumes events; a shared admin port answers for all. */
+    /** One client per service that consumes events. A shared admin port needs only one client. */
     deadLetters: [
       ...new Set([
         addresses.transactions,
@@ -60,7 +60,7 @@ export async function provisionDevice(admin: Admin, deviceId: string): Promise<H
   return file;
 }
 
-/** A developer's application with a contract over some devices. */
+/** Creates a developer's application with a contract for devices. */
 export async function provisionApplication(
   admin: Admin,
   options: {

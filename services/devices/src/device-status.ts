@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { DeviceStatusSchema } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { networkStatus, type Presence } from './domain/network-status.ts';
 import { presenceOf, readableSince, reportedSoftware } from './domain/reported.ts';
-import type { DeviceWithReport } from './ports.ts';
+import type { DeviceWithReport } from './ports/device-reader.ts';
 
 /** The device's state that its current application may read (rule A7). */
 export function readableStatus(device: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {

@@ -1,7 +1,7 @@
 import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { effectiveLimits, type Limits } from './domain/limits.ts';
-import type { ContractStore } from './ports.ts';
+import type { ContractStore } from './ports/contract-store.ts';
 
 /** Reads the limits of a client for an application; undefined: for calls without an application. */
 export type LimitsReader = (applicationId: string | undefined) => Promise<Limits>;

@@ -1,6 +1,6 @@
 import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
 import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
-import type { ForgottenApplications } from './ports.ts';
+import type { ForgottenApplications } from './ports/forgotten-applications.ts';
 
 /** Interval at which an instance reads the marks: one read of a few documents, whatever the number of notifications. */
 const readEveryMs = 5000;

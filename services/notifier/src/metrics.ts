@@ -2,7 +2,7 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { setOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { noticeTypes } from './domain/notice.ts';
-import type { DeliveryStore } from './ports.ts';
+import type { DeliveryStore } from './ports/delivery-store.ts';
 
 export interface NotifierMetrics {
   /** By outcome: delivered, failed, gone. */

@@ -7,7 +7,7 @@ import { takeOnline } from './delivery/online.ts';
 import { permitStart } from './delivery/start-permit.ts';
 import { cancelMessages } from './domain/state.ts';
 import type { Outbox } from './outbox.ts';
-import type { TransactionStore } from './ports.ts';
+import type { TransactionStore } from './ports/transaction-store.ts';
 import { raiseTransactions } from './store/raise.ts';
 import { createTransactionStore } from './store/store.ts';
 import { application, device, World } from './testing/world.ts';
@@ -220,7 +220,7 @@ describe('a transaction that more than one judgement, session or permit is about
     await newer(2n);
     await again(2n, deaf);
     const { start, revoke } = await world.accept(first, 2n);
-    // device-link sends `start` to such a client in both cases (SessionJudge).
+    // device-link sends `start` to such a client in both cases (session/transactions-client.ts).
     expect({ start, revoke }).toEqual({ start: false, revoke: false });
   });
 

@@ -4,7 +4,7 @@ import {
   TransactionStatus,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { type Status, statuses } from './domain/state.ts';
-import type { ListedTransaction, ListSort } from './ports.ts';
+import type { ListedTransaction, ListSort } from './ports/queries.ts';
 
 const statusNumbers: Record<Status, TransactionStatus> = {
   created: TransactionStatus.CREATED,

@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { Counter, Registry } from 'prom-client';
 import { registerMetrics } from './metrics.ts';
-import type { Queries } from './ports.ts';
+import type { Queries } from './ports/queries.ts';
 
 test('a database that is away leaves out its own values only, and they are back with it', async () => {
   let away = false;

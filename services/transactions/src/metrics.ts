@@ -2,7 +2,7 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { setOrLeaveOut } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Gauge, type Registry } from 'prom-client';
 import { openStatuses } from './domain/state.ts';
-import type { Queries } from './ports.ts';
+import type { Queries } from './ports/queries.ts';
 
 /** Transactions by state and the age of the oldest. Read at each scrape. */
 export function registerMetrics(registry: Registry, store: Queries, clock: Clock): void {

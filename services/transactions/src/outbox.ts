@@ -11,7 +11,9 @@ import type { UndoActivation } from './cancel/activations.ts';
 import { callbackBody, callbackId, callbackSequence, needsOperation } from './domain/callbacks.ts';
 import { withoutEndedSecrets } from './domain/ended-secrets.ts';
 import type { OwedCallback } from './domain/owed.ts';
-import type { CanceledTransaction, OutboxStore, Published, StoredTransaction } from './ports.ts';
+import type { OutboxStore, Published } from './ports/outbox-store.ts';
+import type { StoredTransaction } from './ports/stored-transaction.ts';
+import type { CanceledTransaction } from './ports/transitions.ts';
 
 /** A transaction that owes callbacks; the callback of a cancellation does not need the operation. */
 type Owing = CanceledTransaction | StoredTransaction;

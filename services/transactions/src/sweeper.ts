@@ -5,7 +5,10 @@ import { rarely } from '@headset-cloud/runtime/rarely.ts';
 import type { Canceler } from './cancel/canceler.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { Outbox } from './outbox.ts';
-import type { Heads, OutboxStore, StoredTransaction, Transitions } from './ports.ts';
+import type { Heads } from './ports/heads.ts';
+import type { OutboxStore } from './ports/outbox-store.ts';
+import type { StoredTransaction } from './ports/stored-transaction.ts';
+import type { Transitions } from './ports/transitions.ts';
 
 const batch = 200;
 

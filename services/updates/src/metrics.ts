@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { setOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { UploadStore } from './ports.ts';
+import type { UploadStore } from './ports/upload-store.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
 
 const unjudged: readonly CheckOutcome['kind'][] = ['absent', 'changed', 'busy', 'waits'];

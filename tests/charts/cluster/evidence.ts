@@ -55,18 +55,18 @@ export async function gatherEvidence(options: {
     transactions,
     arrivals,
     effects: effectsIn(options.dataDir),
-    reports: tenants.flatMap((t) => t.said.reports),
-    uploads: tenants.flatMap((t) => t.said.uploads),
+    reports: tenants.flatMap((t) => t.loadRecord.reports),
+    uploads: tenants.flatMap((t) => t.loadRecord.uploads),
     storedFiles: [...files.files].map(([file, content]) => ({
       file,
       sha256: createHash('sha256').update(content).digest('hex'),
     })),
-    spent: tenants.flatMap((t) => t.said.spent),
+    spent: tenants.flatMap((t) => t.loadRecord.spent),
     recorded: (await Promise.all(tenants.map((t) => gatherUsage(admin, t)))).flat(),
     bills: (await Promise.all(tenants.map(gatherBills))).flat(),
     settings,
     applications,
-    packages: tenants.flatMap((t) => t.said.packages),
+    packages: tenants.flatMap((t) => t.loadRecord.packages),
     deliverable: (await Promise.all(tenants.map(deliverablePackages))).flat(),
     alwaysActivated: tenants.flatMap((t) => staying(t.devices)),
     answeringDevices: headsets[1]?.devices.map(({ deviceId }) => deviceId) ?? [],
@@ -76,13 +76,15 @@ export async function gatherEvidence(options: {
     terminations: ended
       .filter(({ requested }) => requested)
       .map(({ pod, how, atMs }) => ({ process: pod, how, atMs, tookMs: 0 })),
-    ownDeaths: ended.filter(({ requested }) => !requested).map(({ pod, how }) => `${pod} ended with ${how}`),
+    unexpectedExits: ended
+      .filter(({ requested }) => !requested)
+      .map(({ pod, how }) => `${pod} ended with ${how}`),
     triedBefore: await triedBefore(admin, arrivals),
     impatient: await impatient(admin, arrivals),
     deadDeliveries: await deadDeliveries(admin),
     unknownCallbacks: await unknownCallbacks(admin, arrivals),
     unfinished: options.unfinished,
-    setAside: letters
+    deadLetters: letters
       .flatMap(({ deadLetters }) => deadLetters)
       .map(({ topic, position, group, error }) => ({ position: `${topic}/${position}`, group, error })),
     // Without Sora and without clock errors.

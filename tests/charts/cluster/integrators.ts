@@ -9,9 +9,9 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type HeadsetProcess, manageHeadsets } from '../../faults/headsets.ts';
 import { FeedReader } from '../../faults/load/feed-reader.ts';
 import { IntegratorClient } from '../../faults/load/integrator-client.ts';
+import { LoadRecord } from '../../faults/load/load-record.ts';
 import { activate } from '../../faults/load/loops.ts';
 import { surroundings } from '../../faults/load/operations.ts';
-import { Said } from '../../faults/load/said.ts';
 import type { Tenant } from '../../faults/world.ts';
 import type { Listeners } from './platform.ts';
 
@@ -84,10 +84,13 @@ export async function startIntegrators(options: {
       () => ++order,
       { anyOff: false, anyWasOff: false },
       // Follows the guide for integrators. Abandoned attempts that continue would fill the client's connections.
-      { patienceMs: 8000, polite: true },
+      { patienceMs: 8000, honorsRetryAfter: true },
     );
     const feed = new FeedReader(applicationId, api);
-    tenants.push({ ...{ applicationId, api, client, devices, feed }, said: new Said(Date.now()) });
+    tenants.push({
+      ...{ applicationId, api, client, devices, feed },
+      loadRecord: new LoadRecord(Date.now()),
+    });
   }
   const headsets = (await freePorts(2)).map((controlPort, i) =>
     manageHeadsets({

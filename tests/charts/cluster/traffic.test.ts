@@ -8,8 +8,8 @@ import { root } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { ServerError } from '../../faults/evidence.ts';
 import { unfinished } from '../../faults/gather.ts';
-import type { Check } from '../../faults/judge/check.ts';
-import { judge } from '../../faults/judge.ts';
+import type { Check } from '../../faults/verify/check.ts';
+import { verify } from '../../faults/verify.ts';
 import { findRelease } from '../../mixed/release.ts';
 import { isLong } from '../../support/long.ts';
 import { type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
@@ -117,7 +117,7 @@ describeOnCluster(
       writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
       writeFileSync(join(dataDir, 'attempts.json'), JSON.stringify(integrators.attempts));
       writeFileSync(join(dataDir, 'phases.json'), JSON.stringify({ phases, absences: traffic.absences }));
-      checks = judge(evidence);
+      checks = verify(evidence);
       printFigures();
     }, 1_500_000);
 

@@ -115,7 +115,8 @@ export const reportFaults = {
   'erases-after-break': receives('welcome', ({ activation }, { headset }) => {
     const { journal, device } = headset;
     const isAgain = activation && activation.sinceEpoch > journal.activation.sinceEpoch;
-    if (isAgain && journal.activation.applicationId !== '') headset.happen(device.erased());
+    if (isAgain && journal.activation.applicationId !== '')
+      headset.changeContent(device.withoutApplicationData());
   }),
   'no-snapshot': sends('report', ({ snapshot }) => !snapshot),
   'unmarked-snapshot': sends('report', (report) => {

@@ -178,7 +178,7 @@ export const transactionFaults = {
     const kind = operationOf(at, id);
     const { apps } = at.headset.device.state;
     if (kind.case !== 'uninstall' || apps.some((app) => app.package === kind.value.package)) return;
-    at.headset.happen({ apps: [...apps, { package: kind.value.package, version: '1' }] });
+    at.headset.changeContent({ apps: [...apps, { package: kind.value.package, version: '1' }] });
   }),
   'no-connectivity': reports('result', (result) => {
     delete result.connectivity;
@@ -205,7 +205,7 @@ export const transactionFaults = {
     };
   },
   'downgrades-firmware': receives('start', ({ transactionId: id }, at) => {
-    if (operationOf(at, id).case === 'updateFirmware') at.headset.happen({ firmwareVersion: '0' });
+    if (operationOf(at, id).case === 'updateFirmware') at.headset.changeContent({ firmwareVersion: '0' });
   }),
   'refuses-equal-firmware': receives('start', ({ transactionId: id }, at) => {
     const kind = operationOf(at, id);

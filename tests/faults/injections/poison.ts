@@ -5,15 +5,15 @@ import { Kafka, logLevel, Partitioners } from 'kafkajs';
 /** An invalid event in a topic. */
 export interface Poison {
   readonly topic: string;
-  /** topic/partition:offset, as dead letters name it. */
+  /** topic/partition:offset, as in dead letters. */
   readonly position: string;
 }
 
-/** A tag with a field number that does not exist, and a length beyond the end: no protobuf message. */
+/** Invalid protobuf: an unknown field number, and a length beyond the end of the message. */
 const garbage = () => Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]), randomBytes(8)]);
 const each = 2;
 
-/** Puts invalid events into topics, between the events of the load. */
+/** Publishes invalid events between the events of the load. */
 export async function poison(
   brokers: string,
   names: KafkaNames,

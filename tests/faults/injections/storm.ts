@@ -3,12 +3,12 @@ import type { KafkaNames } from '@headset-cloud/eventlog/kafka-names.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import type { Fault } from '../fault.ts';
 
-/** How many foreign consumers join one after the other, and how long each stays at least; milliseconds. */
+/** Number of consumers that join one after the other, and the minimum stay of each; milliseconds. */
 const stayMs = 700;
 
 /**
- * Foreign consumers join a consumer group and leave it; each join and leave causes a rebalance. They get
- * partitions too, but handle and commit nothing, so other members receive those events again.
+ * Additional consumers join and leave a consumer group. Each join and leave causes a rebalance. These consumers get
+ * partitions but commit nothing, so other members receive the events again.
  */
 export async function storm(
   brokers: string,
@@ -34,7 +34,7 @@ export async function storm(
         });
         await delay(stayMs);
       } catch {
-        // The group is rebalancing at the moment, so the next consumer tries.
+        // The group is rebalancing: the next consumer tries again.
       } finally {
         await consumer.disconnect().catch(() => {});
       }

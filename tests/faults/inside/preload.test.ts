@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a module's text with the preload; its output lines are parsed as JSON. */
+/** Runs a module's text with the preload and parses its output lines as JSON. */
 function runWith(inside: Inside, text: string): unknown[] {
   const lines: unknown[] = [];
   child = spawn(
@@ -39,7 +39,7 @@ function runWith(inside: Inside, text: string): unknown[] {
 }
 
 describe('the preload of the processes of a crash test', () => {
-  it('shifts the wall clock by the offset in the file, forward and back, and not the monotonic clock', async () => {
+  it('shifts the wall clock by the offset in the file, forward and back, but not the monotonic clock', async () => {
     const clockFile = join(folder, 'clock');
     const set = (ms: number) => {
       writeFileSync(`${clockFile}.new`, String(ms));
@@ -53,7 +53,7 @@ describe('the preload of the processes of a crash test', () => {
       ])))`,
     ) as [number, number, number, number, number, boolean, number][];
     const hour = 3_600_000;
-    /** Waits until the clocks of the process are off by so much; returns its monotonic clock. */
+    /** Waits until the wall clock of the process has this offset. Returns its monotonic clock. */
     const shiftedBy = (ms: number) =>
       waitFor(`the time to be off by ${ms} ms`, async () => {
         const asked = lines.length + 1;
@@ -64,7 +64,7 @@ describe('the preload of the processes of a crash test', () => {
         expect([given, isDate]).toEqual([5, true]);
         const untilMs = Date.now();
         const isWithin = (t: number, from: number) => t >= from + ms && t <= untilMs + ms;
-        // The text has whole seconds.
+        // The text form has whole seconds.
         const all = [now, made, again].every((t) => isWithin(t, fromMs)) && isWithin(text, fromMs - 1000);
         return all && monotonic;
       });
@@ -80,7 +80,7 @@ describe('the preload of the processes of a crash test', () => {
   it.each([
     ['node:http', `(url) => new Promise((ok) => get(url, (r) => r.on('data', (d) => ok(String(d)))))`],
     ['fetch', `async (url) => (await fetch(url)).text()`],
-  ])('connects %s to the relay of an address', async (_, ask) => {
+  ])('connects %s to the relay instead of the address', async (_, ask) => {
     const server = createServer((request, response) => response.end(request.headers.host));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -9,26 +9,26 @@ import { parseCrashPoint, withCrashes } from '@headset-cloud/process/testing/cra
 import { type Inside, type Mutation, mutate } from './environment.ts';
 
 /**
- * Loaded into each process of the platform before its own code (NODE_OPTIONS=--import); the product contains
- * no code for it. It redirects connections to the test's relays, shifts the wall clock, leaves safeguards out, and kills
- * the process at a write. Monotonic clocks (timers, performance.now) do not change.
+ * Loaded into each process of the platform before the product's code (NODE_OPTIONS=--import). The product contains no
+ * code for it. It redirects connections to the test's relays, shifts the wall clock, removes safeguards, and kills the
+ * process at a write. Monotonic clocks (timers, performance.now) do not change.
  */
 const { routes, clockFile, mutations } = JSON.parse(process.env['FAULTS_INSIDE'] ?? '{}') as Partial<Inside>;
-/** How often the clock file is read; milliseconds. */
-const lookEachMs = 25;
+/** Interval of reading the clock file; milliseconds. */
+const readIntervalMs = 25;
 const root = join(import.meta.dirname, '..', '..', '..');
 const crashAt = process.env['FAULTS_CRASH_AT'];
 
-if (routes) leadThrough(routes);
+if (routes) redirectConnections(routes);
 if (clockFile) shiftClock(clockFile);
-if (mutations?.length) leaveOut(mutations);
-if (crashAt && isMainThread) await dieAt(crashAt);
+if (mutations?.length) applyMutations(mutations);
+if (crashAt && isMainThread) await crashAtWrite(crashAt);
 
-/** Redirects each connection to an address of the table to the relay of that address. */
-function leadThrough(table: Readonly<Record<string, string>>): void {
+/** Redirects connections: `table` maps an address to its relay. */
+function redirectConnections(table: Readonly<Record<string, string>>): void {
   const connect = Socket.prototype.connect as (...args: unknown[]) => Socket;
   Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
-    // node:net passes a list whose first member is the options; other callers pass the options.
+    // node:net passes a list with the options as its first member. Other callers pass the options.
     const list = Array.isArray(args[0]) ? args[0] : args;
     const options = list[0] as { host?: string; port?: number | string; path?: string | null } | undefined;
     if (options && typeof options === 'object' && !options.path) {
@@ -40,19 +40,19 @@ function leadThrough(table: Readonly<Record<string, string>>): void {
   } as typeof connect;
 }
 
-/** Shifts `Date` by the number in the file; milliseconds. */
+/** Shifts `Date` by the offset in the file; milliseconds. */
 function shiftClock(file: string): void {
   const RealDate = Date;
   let offsetMs = 0;
-  const look = () => {
+  const readOffset = () => {
     try {
       offsetMs = Number(readFileSync(file, 'utf8')) || 0;
     } catch {
       offsetMs = 0;
     }
   };
-  look();
-  setInterval(look, lookEachMs).unref();
+  readOffset();
+  setInterval(readOffset, readIntervalMs).unref();
   const now = () => RealDate.now() + offsetMs;
 
   function ShiftedDate(this: unknown, ...args: unknown[]): unknown {
@@ -73,8 +73,8 @@ function shiftClock(file: string): void {
   globalThis.Date = ShiftedDate as unknown as DateConstructor;
 }
 
-/** Loads files of the product with these changes. */
-function leaveOut(changes: readonly Mutation[]): void {
+/** Applies mutations when files of the product are loaded. */
+function applyMutations(changes: readonly Mutation[]): void {
   const byUrl = Map.groupBy(changes, ({ file }) => pathToFileURL(join(root, file)).href);
   registerHooks({
     load(url, context, nextLoad) {
@@ -82,7 +82,7 @@ function leaveOut(changes: readonly Mutation[]): void {
       const due = byUrl.get(url);
       if (!due) return loaded;
       if (!loaded.source)
-        throw new Error(`${url} was loaded without its source text, so nothing can be left out of it`);
+        throw new Error(`${url} was loaded without its source text, so it cannot be mutated`);
       const text =
         typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);
       return { ...loaded, source: due.reduce(mutate, text) };
@@ -90,8 +90,8 @@ function leaveOut(changes: readonly Mutation[]): void {
   });
 }
 
-/** Has the service that `cutAt` names work with ports that kill the process there. */
-async function dieAt(cutAt: string): Promise<void> {
+/** Wraps the ports of the service in `cutAt` so that they kill the process at that write. */
+async function crashAtWrite(cutAt: string): Promise<void> {
   const { service } = parseCrashPoint(cutAt);
   const file = join(root, 'services', service, 'src', 'definition.ts');
   const definitions: ServiceDefinition[] = Object.values(await import(pathToFileURL(file).href));

@@ -8,8 +8,8 @@ const patienceMs = 5000;
 const unansweredAfterMs = 120_000;
 
 /**
- * A reader of an application's event feed, which continues from its cursor whatever happens to the platform. What it read is
- * compared with what the integrator's server got.
+ * A reader of an application's event feed. It continues from its cursor over all faults. Its events are compared with the
+ * callbacks at the integrator's server.
  */
 export class FeedReader {
   readonly #applicationId: string;
@@ -23,7 +23,7 @@ export class FeedReader {
     this.#api = api;
   }
 
-  /** Reads a little, again and again, with a limit that changes. */
+  /** Reads pages of random size until the load ends. */
   follow(random: Random, pauseMs: number): (running: () => boolean) => Promise<void> {
     return async (running) => {
       while (running()) {
@@ -33,7 +33,7 @@ export class FeedReader {
     };
   }
 
-  /** What it has after reading on to the end, and what somebody gets who reads all of it now, 97 at a time. */
+  /** Reads to the end. Returns these events, and the events of a second reader that starts from the beginning. */
   async both(): Promise<ReadFeed> {
     while (await this.#read(this.#ids, 100)) {}
     const again = new FeedReader(this.#applicationId, this.#api);
@@ -47,8 +47,8 @@ export class FeedReader {
   }
 
   /**
-   * Reads a page; returns whether there may be more. A reader that follows the feed repeats the request while the rounds
-   * run, however long the platform is away.
+   * Reads a page. Returns whether there may be more pages. With `running`, the request is repeated until the load ends,
+   * for as long as the platform is unavailable.
    */
   async #read(ids: string[], limit: number, running?: () => boolean): Promise<boolean> {
     const after = this.#cursor === '' ? '' : `&after=${this.#cursor}`;
@@ -61,7 +61,7 @@ export class FeedReader {
         this.#cursor = answer.body.cursor;
         return answer.body.more;
       }
-      // Tokens are refused while a clock is wrong, and for a while after it.
+      // Tokens are rejected while a clock is wrong, and for a while afterwards.
       if (answer && answer.status < 500 && answer.status !== 401) {
         this.#refusals.push(`${this.#applicationId}: ${answer.status} ${answer.body?.message}`);
         return false;

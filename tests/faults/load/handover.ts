@@ -6,8 +6,8 @@ import type { Draw, LoadTarget, Loop } from './target.ts';
 const readsEach = 4;
 
 /**
- * One headset is handed over between two customers, back and forth. Each customer reads its status and makes
- * it report its location.
+ * Hands over one headset between two customers, back and forth. Each customer reads the device's status and requests a
+ * location report.
  */
 export function handoverLoop(targets: readonly LoadTarget[], deviceId: string, draw: Draw): Loop {
   const r = draw('handover');
@@ -28,27 +28,27 @@ export function handoverLoop(targets: readonly LoadTarget[], deviceId: string, d
   };
 }
 
-async function read({ applicationId, api, said }: LoadTarget, deviceId: string, activatedAtMs: number) {
+async function read({ applicationId, api, loadRecord }: LoadTarget, deviceId: string, activatedAtMs: number) {
   const answer = await api.app('GET', `/devices/${deviceId}/status`).catch(() => undefined);
   if (answer?.status !== 200) return;
   const { latitude, longitude, locationUpdateDate } = answer.body;
   const known = typeof latitude === 'number';
-  said.readings.push({
+  loadRecord.readings.push({
     ...{ applicationId, deviceId, activatedAtMs, readAtMs: Date.now() },
     location: known ? `${latitude} ${longitude}` : undefined,
     updatedAtMs: locationUpdateDate ? Date.parse(locationUpdateDate) : undefined,
   });
 }
 
-/** The headset decides which application gets the report: it may not know of the activation yet. */
+/** The headset determines the application of the report, because it may not know the new activation yet. */
 async function reportPlace(
   targets: readonly LoadTarget[],
-  { said, headsetsOf }: LoadTarget,
+  { loadRecord, headsetsOf }: LoadTarget,
   deviceId: string,
 ): Promise<void> {
   const location = {
-    latitude: said.nextNumber() / 1000,
-    longitude: 100 + targets.findIndex((t) => t.said === said),
+    latitude: loadRecord.nextNumber() / 1000,
+    longitude: 100 + targets.findIndex((t) => t.loadRecord === loadRecord),
   };
   const value = `${location.latitude} ${location.longitude}`;
   const atMs = Date.now();
@@ -56,6 +56,6 @@ async function reportPlace(
   for (const target of targets) {
     const { applicationId } = target;
     const operationId = 'notify-location';
-    target.said.reports.push({ applicationId, deviceId, operationId, value, taken: false, atMs });
+    target.loadRecord.reports.push({ applicationId, deviceId, operationId, value, taken: false, atMs });
   }
 }

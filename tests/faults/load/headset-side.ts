@@ -4,7 +4,7 @@ import { act } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import { type LoadTarget, type Loop, rest, staying } from './target.ts';
 
-/** Reports, uploads and usage that headsets begin by themselves, on devices that stay activated. */
+/** Headsets' own reports, uploads and usage, on devices that stay activated. */
 export function headsetLoops(target: LoadTarget, pauseMs: number, draw: (name: string) => Random): Loop[] {
   const again =
     (each: number, turn: (r: Random, n: number) => Promise<void>, r: Random): Loop =>
@@ -21,7 +21,7 @@ export function headsetLoops(target: LoadTarget, pauseMs: number, draw: (name: s
   ];
 }
 
-/** The kinds of reports, each with the operationId and the value in the integrator's notification. */
+/** Types of reports, each with the operationId and the value of the integrator's notification. */
 const kinds: readonly ((n: number, r: Random) => readonly [string, string, Record<string, unknown>])[] = [
   (n) => ['notify-custom-data', `data ${n}`, { customData: { success: true, customData: `data ${n}` } }],
   (n) => ['notify-app-status', `app ${n}`, { appStatus: { status: 'started', text: `app ${n}` } }],
@@ -41,31 +41,31 @@ const kinds: readonly ((n: number, r: Random) => readonly [string, string, Recor
 ];
 
 async function report(target: LoadTarget, r: Random, n: number): Promise<void> {
-  const { applicationId, said, devices } = target;
+  const { applicationId, loadRecord, devices } = target;
   const deviceId = r.pick(staying(devices));
   const [operationId, value, body] = r.pick(kinds)(n, r);
   const atMs = Date.now();
   const taken = await act(target.headsetsOf(deviceId), deviceId, { action: 'report', ...body });
-  said.reports.push({ applicationId, deviceId, operationId, value, taken, atMs });
+  loadRecord.reports.push({ applicationId, deviceId, operationId, value, taken, atMs });
 }
 
 async function upload(target: LoadTarget, r: Random, n: number): Promise<void> {
-  const { applicationId, said, devices } = target;
+  const { applicationId, loadRecord, devices } = target;
   const deviceId = r.pick(staying(devices));
   const file = `${applicationId}/${deviceId}/upload_files/logs/${n}.txt`;
   const sizeBytes = r.between(1, 20_000);
   const sha256 = createHash('sha256').update(generatedBytes(sizeBytes)).digest('hex');
   const taken = await act(target.headsetsOf(deviceId), deviceId, { action: 'upload', file, sizeBytes });
-  said.uploads.push({ applicationId, deviceId, file, sha256, taken });
+  loadRecord.uploads.push({ applicationId, deviceId, file, sha256, taken });
 }
 
 async function speak(target: LoadTarget, r: Random): Promise<void> {
-  const { applicationId, said, devices } = target;
+  const { applicationId, loadRecord, devices } = target;
   const deviceId = r.pick(staying(devices));
-  const durationMs = said.duration(r);
-  // Perhaps before the activation: the cloud replaces such a start, and the duration stays (rule A24).
+  const durationMs = loadRecord.duration(r);
+  // The start may be before the activation. The cloud replaces such a start and keeps the duration (rule A24).
   const startedAtMs = String(Date.now() - durationMs);
   const speechUsage = { startedAtMs, durationMs: String(durationMs) };
   const taken = await act(target.headsetsOf(deviceId), deviceId, { action: 'report', speechUsage });
-  said.spent.push({ applicationId, deviceId, kind: 'speech', durationMs, taken });
+  loadRecord.spent.push({ applicationId, deviceId, kind: 'speech', durationMs, taken });
 }

@@ -4,7 +4,7 @@ import { IntegratorClient } from './integrator-client.ts';
 
 const call = { kind: 'command', method: 'PUT', path: '/commands' } as const;
 
-/** A client of an API that answers with these statuses, and then with 201. */
+/** Creates a client of an API that answers with these statuses and then with 201. */
 function clientOf(statuses: readonly number[], clocks: { anyOff: boolean; anyWasOff: boolean }) {
   const left = [...statuses];
   const app = async (): Promise<ApiAnswer> => ({ status: left.shift() ?? 201, headers: {}, body: {} });
@@ -15,15 +15,15 @@ describe('an integrator of the crash test', () => {
   const right = { anyOff: false, anyWasOff: false };
   const wasWrong = { anyOff: false, anyWasOff: true };
 
-  test('a refused token is a refused call where no clock was ever wrong', async () => {
+  test('a 401 is definitive if no clock was ever wrong', async () => {
     expect(await clientOf([401], right).call(call)).toMatchObject({ status: 401, attempts: 1 });
   });
 
-  test('after a wrong clock it gets other tokens, as often as one of before may come', async () => {
+  test('after a wrong clock, it repeats a call with new tokens up to the number of possible wrong tokens', async () => {
     expect(await clientOf([401, 401, 401], wasWrong).call(call)).toMatchObject({ status: 201, attempts: 4 });
   });
 
-  test('after a wrong clock it reports right tokens that are refused', async () => {
+  test('after a wrong clock, it reports a 401 for a correct token', async () => {
     expect(await clientOf([401, 401, 401, 401], wasWrong).call(call)).toMatchObject({
       status: 401,
       attempts: 4,

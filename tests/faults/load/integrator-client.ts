@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiAnswer, ApiClient } from '@headset-cloud/demo/api.ts';
 import type { CallRecord, ServerError } from '../evidence.ts';
-import type { CallKind } from '../judge/operations.ts';
+import type { CallKind } from '../verify/operations.ts';
 
-/** A call that changes something, as a client makes it. */
+/** A call of the API that changes data. */
 export interface Call {
   readonly kind: CallKind;
   readonly method: string;
@@ -14,30 +14,30 @@ export interface Call {
   readonly setting?: { readonly field: string; readonly value: string };
 }
 
-/** What is known of the wall clocks of the platform's processes. */
+/** State of the wall clocks of the platform's processes: wrong now, or wrong at any time in the run. */
 export interface ClockState {
   readonly anyOff: boolean;
   readonly anyWasOff: boolean;
 }
 
-/** How an integrator behaves towards an API that is slow or refuses. */
-export interface Manners {
+/** Behaviour of an integrator if a response is late or is a refusal. */
+export interface RetryPolicy {
   /** Time-out of an attempt, after which the call is repeated; milliseconds. */
   readonly patienceMs: number;
-  /** Waits for as long as `Retry-After` says, and ends a request that it gives up. */
-  readonly polite: boolean;
+  /** True: waits for `Retry-After`, and aborts a request after its timeout. */
+  readonly honorsRetryAfter: boolean;
 }
 
-/** Repeats at once, and leaves what it gives up to itself. */
-const rude: Manners = { patienceMs: 5000, polite: false };
+/** Ignores `Retry-After`, and does not abort requests. */
+const defaultPolicy: RetryPolicy = { patienceMs: 5000, honorsRetryAfter: false };
 
 /**
- * How many tokens of an issuer whose clock was wrong a call may meet after the clock is right again: each refusal
- * makes the client get another one, and a request for one may have been under way.
+ * Maximum number of invalid tokens per call after a wrong clock is correct again. Each 401 makes the client request a
+ * token, and earlier token requests may still be open.
  */
 const mostWrongTokens = 3;
 
-/** An integrator that repeats each call, with the same key and body, until it has a definitive response. */
+/** An integrator that repeats each call with the same key and body until it gets a definitive response. */
 export class IntegratorClient {
   readonly applicationId: string;
   readonly calls: CallRecord[] = [];
@@ -47,9 +47,9 @@ export class IntegratorClient {
   attempts = 0;
   readonly #api: ApiClient;
   readonly #nextOrder: () => number;
-  /** Whether a process has a wrong clock now, or had one; then its token may be refused. */
+  /** A wrong clock of a process may cause invalid tokens. */
   readonly #clocks: ClockState;
-  readonly #manners: Manners;
+  readonly #retryPolicy: RetryPolicy;
   #givenUp = false;
 
   constructor(
@@ -57,16 +57,16 @@ export class IntegratorClient {
     api: ApiClient,
     nextOrder: () => number,
     clocks: ClockState,
-    manners: Manners = rude,
+    retryPolicy: RetryPolicy = defaultPolicy,
   ) {
-    this.#manners = manners;
+    this.#retryPolicy = retryPolicy;
     this.applicationId = applicationId;
     this.#api = api;
     this.#nextOrder = nextOrder;
     this.#clocks = clocks;
   }
 
-  /** Records the calls that still wait as unanswered. */
+  /** Ends all open calls and records them as unanswered. */
   giveUp(): void {
     this.#givenUp = true;
   }
@@ -79,7 +79,7 @@ export class IntegratorClient {
     return (await this.ask(call)).record;
   }
 
-  /** The same, with the response; undefined: there was no definitive one. */
+  /** Like `call`, also returns the body of the definitive response; undefined: there was none. */
   async ask(call: Call): Promise<{ record: CallRecord; body: ApiAnswer['body'] | undefined }> {
     const key = randomUUID();
     let answer: ApiAnswer | undefined;
@@ -87,14 +87,14 @@ export class IntegratorClient {
     let wrongTokens = 0;
     while (!this.#givenUp && !isDefinitive(answer)) {
       const clockWasOff = this.#clocks.anyOff;
-      if (attempts > 0) await delay(Math.max(Math.min(50 * attempts, 500), this.#toldMs(answer)));
+      if (attempts > 0) await delay(Math.max(Math.min(50 * attempts, 500), this.#retryAfterMs(answer)));
       attempts += 1;
       this.attempts += 1;
       answer = await this.#attempt(call, key);
       if (answer && answer.status >= 500) this.errors.push(errorOf(call, answer));
       if (answer?.status !== 401) continue;
       const isOff = clockWasOff || this.#clocks.anyOff;
-      // A token that was issued by a wrong clock is kept until it is refused, up to an hour later.
+      // The client keeps a token of a wrong clock until it is rejected, for up to an hour.
       if (!isOff && this.#clocks.anyWasOff) wrongTokens += 1;
       if (isOff || (wrongTokens > 0 && wrongTokens <= mostWrongTokens)) answer = undefined;
     }
@@ -104,10 +104,10 @@ export class IntegratorClient {
     return { record, body: definitive?.body };
   }
 
-  /** How long the answer says to wait. */
-  #toldMs(answer: ApiAnswer | undefined): number {
-    const told = Number(answer?.headers['retry-after'] ?? 0);
-    return this.#manners.polite && Number.isFinite(told) ? 1000 * told : 0;
+  /** Returns the wait of `Retry-After`; milliseconds. */
+  #retryAfterMs(answer: ApiAnswer | undefined): number {
+    const seconds = Number(answer?.headers['retry-after'] ?? 0);
+    return this.#retryPolicy.honorsRetryAfter && Number.isFinite(seconds) ? 1000 * seconds : 0;
   }
 
   #record(call: Call, key: string, attempts: number, answer: ApiAnswer | undefined): CallRecord {
@@ -124,7 +124,7 @@ export class IntegratorClient {
   }
 
   async #attempt(call: Call, key: string): Promise<ApiAnswer | undefined> {
-    const { patienceMs, polite } = this.#manners;
+    const { patienceMs, honorsRetryAfter } = this.#retryPolicy;
     const end = new AbortController();
     const headers = { 'idempotency-key': key };
     const sent = this.#api.app(call.method, call.path, call.body, headers, end.signal);
@@ -132,11 +132,11 @@ export class IntegratorClient {
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => {
         resolve(undefined);
-        if (polite) end.abort();
+        if (honorsRetryAfter) end.abort();
       }, patienceMs);
     });
     try {
-      // An attempt that is given up continues in the server, as after a client's disconnect.
+      // Without the abort, the request continues after the timeout, like after a client's disconnect.
       return await Promise.race([sent.catch(() => undefined), late]);
     } finally {
       clearTimeout(timer);

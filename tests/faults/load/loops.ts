@@ -10,7 +10,7 @@ import { updateLoops } from './updates.ts';
 
 const settingFields = ['remoteSupportEvent', 'soraRecGetPresignedUrl'];
 
-/** The loops of one integrator: operations, activations, settings, and those of headsets, meetings and packages. */
+/** All loops of one integrator: operations, activations, settings, headsets, meetings and packages. */
 export function loops(target: LoadTarget, options: LoadOptions, random: Draw): Loop[] {
   const { client, devices } = target;
   const pause = (r: Random) => delay(r.between(options.pauseMs / 4, options.pauseMs));
@@ -40,10 +40,10 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
   ];
 }
 
-/** The loops that change what stands: activations and settings. */
+/** Loops that change activations and settings. */
 export function standingLoops({ client, devices }: LoadTarget, pauseMs: number, random: Draw): Loop[] {
   const pause = (r: Random, running: () => boolean) => rest(r.between(pauseMs / 4, pauseMs), running);
-  // Only one loop changes a device's activation, so the last acknowledged change must be in force.
+  // Only this loop changes the device's activation, so the last acknowledged change must be in force.
   const cycle =
     (deviceId: string, r: Random): Loop =>
     async (running) => {
@@ -100,7 +100,7 @@ async function twoAtOnce(target: LoadTarget, deviceId: string, r: Random): Promi
   await Promise.all(both);
 }
 
-/** Disconnects the headset while a command is on its way or runs, then cancels the command (rule B1). */
+/** Disconnects the headset while a command is sent or runs, then cancels the command (rule B1). */
 async function cancelWhileAway(target: LoadTarget, deviceId: string, r: Random): Promise<void> {
   await operate(target.client, deviceId, r.chance(0.7) ? 'command' : anyKind(r), r);
   await delay(r.between(0, 30));

@@ -1,9 +1,9 @@
 import type { CallRecord } from '../evidence.ts';
-import type { OperationKind } from '../judge/operations.ts';
 import type { Random } from '../random.ts';
+import type { OperationKind } from '../verify/operations.ts';
 import type { IntegratorClient } from './integrator-client.ts';
 
-/** A device's operation as an API call; `path` is relative to the device's path. */
+/** An API call for an operation. `path` is relative to the device's path. */
 interface Request {
   readonly method: string;
   readonly path: string;
@@ -14,7 +14,7 @@ type DeviceKind = Exclude<OperationKind, 'activate' | 'deactivate' | 'update'>;
 
 const macAddress = '02:00:00:00:00:0A';
 
-/** All operations of an activated device, each with its share of the calls. */
+/** All operations of an activated device, each with its weight. */
 const requests: Readonly<Record<DeviceKind, readonly [number, (r: Random) => Request]>> = {
   command: [
     60,
@@ -60,14 +60,14 @@ const requests: Readonly<Record<DeviceKind, readonly [number, (r: Random) => Req
   deletePairing: [3, () => ({ method: 'DELETE', path: '/connectivity/bluetooth', body: { macAddress } })],
 };
 
-/** The initial content and surroundings of every headset, so that pairing and uninstalling can succeed. */
+/** Initial content and surroundings of every headset, with which pairing and uninstalling can succeed. */
 export const surroundings = {
   apps: [{ package: 'com.example.guide', version: '1.0' }],
   bluetoothDevices: [{ name: 'Speaker', alias: 'sp', address: macAddress, paired: false, connected: false }],
   wifiAround: [{ ssid: 'office 1', level: 4, security: 'WPA' }],
 };
 
-/** A random operation, by the shares. */
+/** Returns a random operation, by the weights. */
 export function anyKind(r: Random): DeviceKind {
   const kinds = Object.entries(requests) as [DeviceKind, readonly [number, unknown]][];
   let left = r.next() * kinds.reduce((sum, [, [share]]) => sum + share, 0);

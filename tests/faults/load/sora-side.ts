@@ -11,7 +11,7 @@ export const partBytes = 5 * 1024 * 1024;
 /** Size of the simulator's own files (services/demo/src/sora/simulator.ts). */
 const bytes = { json: 300, meta: 700 };
 
-/** Holds meetings; some of them are recorded. */
+/** Holds meetings and records some of them. */
 export function soraLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop[] {
   const meetings =
     (r: Random): Loop =>
@@ -25,30 +25,30 @@ export function soraLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop
   return [meetings(draw('meetings'))];
 }
 
-/** Holds a meeting with one connection on a channel. Returns the connection. */
+/** Holds a meeting with one connection on a channel. Returns the connection; undefined if a webhook was not accepted. */
 async function meet(target: LoadTarget, r: Random): Promise<SimulatedConnection | undefined> {
-  const { applicationId, client, sora, said } = target;
+  const { applicationId, client, sora, loadRecord } = target;
   const { body } = await client.ask({ kind: 'channel', method: 'POST', path: '/channels', body: {} });
   if (!body?.channelId) return undefined;
   const deviceId = r.chance(0.7) ? r.pick(staying(target.devices)) : '';
-  const durationMs = said.meetingDuration(r);
+  const durationMs = loadRecord.meetingDuration(r);
   const endedAtMs = Date.now();
   const startedAtMs = endedAtMs - durationMs;
   const connection = sora.join(body.channelId, deviceId ? { deviceId } : undefined, startedAtMs);
   const hooks = [sora.created(connection), sora.destroyed(connection, endedAtMs)];
   if (r.chance(0.15)) hooks.reverse();
-  const taken = await tell(target, connection, hooks, r);
-  said.spent.push({ applicationId, deviceId, kind: 'video', durationMs, taken });
+  const taken = await sendWebhooks(target, connection, hooks, r);
+  loadRecord.spent.push({ applicationId, deviceId, kind: 'video', durationMs, taken });
   return taken ? connection : undefined;
 }
 
 async function record(target: LoadTarget, connection: SimulatedConnection, r: Random): Promise<void> {
-  const { applicationId, sora, said } = target;
+  const { applicationId, sora, loadRecord } = target;
   const webmBytes = r.chance(0.4) ? r.between(partBytes, 3 * partBytes) : r.between(1, 20_000);
   const recording = sora.record([connection], { webmBytes });
-  if (!(await tell(target, connection, recording.webhooks, r))) return;
+  if (!(await sendWebhooks(target, connection, recording.webhooks, r))) return;
   const { reportFile, jsonFiles, webmFiles } = recording;
-  said.recordings.push({
+  loadRecord.recordings.push({
     applicationId,
     channelId: connection.channelId,
     metaFile: recorded(reportFile, bytes.meta, bytes.meta),
@@ -66,28 +66,28 @@ function recorded(file: string, size: number, part: number): RecordedFile {
   return { file, parts };
 }
 
-/** Sends webhooks as Sora does: each until it is accepted, and some of them once more. */
-async function tell(
+/** Sends each webhook until it is accepted, and some webhooks once more. Returns false if the load ends before. */
+async function sendWebhooks(
   target: LoadTarget,
   connection: SimulatedConnection,
   hooks: readonly Webhook[] | SimulatedRecording['webhooks'],
   r: Random,
 ): Promise<boolean> {
-  const { applicationId, said } = target;
+  const { applicationId, loadRecord } = target;
   const { channelId, connectionId, metadata } = connection;
   const deviceId = String(metadata?.['deviceId'] ?? '');
   for (const hook of hooks) {
-    if (!(await untilTaken(target, hook))) return false;
+    if (!(await untilAccepted(target, hook))) return false;
     if (r.chance(0.2)) await hook.send().catch(() => 0);
     const event = String(hook.body['type']);
-    // The webhook recording.report is for the platform only; integrators do not get it.
+    // Integrators do not get recording.report.
     if (event === 'recording.report') continue;
-    said.soraEvents.push({ applicationId, deviceId, event, channelId, connectionId });
+    loadRecord.soraEvents.push({ applicationId, deviceId, event, channelId, connectionId });
   }
   return true;
 }
 
-async function untilTaken({ client }: LoadTarget, hook: Webhook): Promise<boolean> {
+async function untilAccepted({ client }: LoadTarget, hook: Webhook): Promise<boolean> {
   while (!client.givenUp) {
     if ((await hook.send().catch(() => 0)) === 200) return true;
     await delay(200);

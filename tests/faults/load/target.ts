@@ -6,7 +6,7 @@ import type { HeadsetProcess } from '../headsets.ts';
 import type { Random } from '../random.ts';
 import type { FeedReader } from './feed-reader.ts';
 import type { IntegratorClient } from './integrator-client.ts';
-import type { Said } from './said.ts';
+import type { LoadRecord } from './load-record.ts';
 
 /** The API, devices and headsets of one integrator. */
 export interface LoadTarget {
@@ -16,14 +16,14 @@ export interface LoadTarget {
   readonly devices: readonly HeadsetKeyFile[];
   readonly headsetsOf: (deviceId: string) => HeadsetProcess;
   readonly sora: SoraSimulator;
-  /** Follows its event feed. */
+  /** Reader of the application's event feed. */
   readonly feed: FeedReader;
-  /** Records what its headsets are told to report and do. */
-  readonly said: Said;
+  /** Record of the load's requests. */
+  readonly loadRecord: LoadRecord;
 }
 
 export interface LoadOptions {
-  /** Number of loops that send operations, for each integrator. */
+  /** Number of loops that send operations, per integrator. */
   readonly commanders: number;
   /** Share of iterations that disconnect the headset right after a command, and then cancel it. */
   readonly cancelAwayShare: number;
@@ -33,10 +33,10 @@ export interface LoadOptions {
   readonly pauseMs: number;
 }
 
-/** Runs until `running` returns false; ends after its last call is answered. */
+/** Runs until `running` returns false, and resolves after its last call is answered. */
 export type Loop = (running: () => boolean) => Promise<void>;
 
-/** Pauses a loop; not longer than half a second after the load has ended. */
+/** Pauses a loop for `ms`, or until half a second after the end of the load. */
 export async function rest(ms: number, running: () => boolean): Promise<void> {
   const untilMs = performance.now() + ms;
   for (let left = ms; left > 0 && running(); left = untilMs - performance.now()) {
@@ -44,7 +44,7 @@ export async function rest(ms: number, running: () => boolean): Promise<void> {
   }
 }
 
-/** Number of devices of each application that are activated and deactivated; all others stay activated. */
+/** Number of devices per application that are activated and deactivated. All others stay activated. */
 export const cycling = 2;
 
 export function staying(devices: readonly HeadsetKeyFile[]): string[] {

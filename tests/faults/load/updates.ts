@@ -13,7 +13,7 @@ const fillerBytes = 60_000;
 /** Share of installations that are sent in pairs. */
 const twiceShare = 0.3;
 
-/** One loop uploads new versions, the other installs deliverable ones, some in pairs on one headset. */
+/** One loop uploads new versions. The other installs deliverable versions, some in pairs on one headset. */
 export function updateLoops(target: LoadTarget, pauseMs: number, draw: Draw, inPairs = twiceShare): Loop[] {
   const uploading =
     (r: Random): Loop =>
@@ -48,14 +48,14 @@ export async function prepareUpdates(target: LoadTarget): Promise<void> {
   });
 }
 
-/** A package name belongs to one developer. */
+/** Returns the application's package name. A package name belongs to one developer. */
 function packageOf({ applicationId }: LoadTarget): string {
   return `com.example.a${applicationId.replaceAll('-', '')}`;
 }
 
-/** Uploads a version until it succeeds: requests a URL, puts the file, and starts again after a fault. */
+/** Uploads a version: requests a URL, puts the file, and repeats both until the upload succeeds. */
 async function publish(target: LoadTarget, version: string): Promise<void> {
-  const { applicationId, client, said } = target;
+  const { applicationId, client, loadRecord } = target;
   const name = packageOf(target);
   const apk = await makeApk({
     package: name,
@@ -69,10 +69,10 @@ async function publish(target: LoadTarget, version: string): Promise<void> {
       path: '/apps',
       body: { package: name, version, fileSize: apk.length },
     });
-    // A refusal has no URL; the judge looks at its reason.
+    // A refusal has no URL. The checks verify its reason.
     const uploadUrl: string | undefined = body?.urlList?.[0]?.uploadUrl;
     if (body?.appFileExists || (uploadUrl && (await put(uploadUrl, apk)))) {
-      said.packages.push({ applicationId, package: name, version });
+      loadRecord.packages.push({ applicationId, package: name, version });
       return;
     }
     await delay(500);
@@ -94,7 +94,7 @@ async function put(url: string, apk: Buffer): Promise<boolean> {
   }
 }
 
-/** Versions that can be installed now; empty while the platform does not answer. */
+/** Returns versions that can be installed; empty if the platform does not answer. */
 async function deliverable(target: LoadTarget): Promise<string[]> {
   try {
     const answer = await target.api.app('GET', `/apps?package=${packageOf(target)}`);

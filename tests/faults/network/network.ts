@@ -6,9 +6,9 @@ import { type Relay, startRelay } from './relay.ts';
 export interface Network {
   /** All lines by name: `from>to`, for example `transactions>mongo`. */
   readonly lines: ReadonlyMap<string, Relay>;
-  /** Puts a relay between all programs of a stack before its start; returns the routes of each process. */
+  /** Starts relays between all programs of a stack before its start. Returns the routes of each process. */
   surround(plan: StackPlan): Promise<Readonly<Record<string, Inside['routes']>>>;
-  /** Adds a line from clients to a listen address of the platform; returns the address to use. */
+  /** Adds a line from clients to listen addresses of the platform. Returns the relay's address. */
   listener(name: string, targets: readonly string[]): Promise<string>;
   /** Opens all lines. */
   heal(): void;

@@ -4,7 +4,7 @@ import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type Relay, startRelay } from './relay.ts';
 
-/** A connection of a caller or a server, with what it has received. */
+/** A connection of a caller or a server, with its received text. */
 interface Seen {
   readonly socket: Socket;
   text: string;
@@ -31,7 +31,7 @@ let servers: { server: Server; taken: Seen[] }[];
 let relay: Relay;
 let callers: Seen[];
 
-/** A server that answers all text in capitals. */
+/** Starts a server that answers all text in capitals. */
 async function startEcho(): Promise<{ address: string; taken: Seen[]; server: Server }> {
   const taken: Seen[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -72,7 +72,7 @@ afterEach(async () => {
   }
 });
 
-/** Replaces the relay by one whose delays end when the test says so. */
+/** Replaces the relay by a relay with a fake clock. */
 async function relayOnFakeTime() {
   const time = createFakeTime();
   await relay.close();
@@ -80,7 +80,7 @@ async function relayOnFakeTime() {
   return time;
 }
 
-/** A caller that has got one answer. */
+/** Connects a caller and waits for its first answer. */
 async function greeted(): Promise<Seen> {
   const caller = await call();
   caller.socket.write('hello');
@@ -89,14 +89,14 @@ async function greeted(): Promise<Seen> {
 }
 
 describe('a relay', () => {
-  it('passes bytes and ends in both directions', async () => {
+  it('forwards bytes and ends in both directions', async () => {
     const caller = await greeted();
     caller.socket.end();
     await until('the end on both sides', () => caller.ended && (echo.taken[0]?.ended ?? false));
-    await until('nothing to be left', () => relay.open === 0);
+    await until('all connections to be closed', () => relay.open === 0);
   });
 
-  it('passes a lot, in order, to a reader that is slow at first', async () => {
+  it('forwards many bytes in order to a reader that starts slowly', async () => {
     const caller = await call();
     caller.socket.pause();
     const text = Array.from({ length: 200_000 }, (_, i) => `${i % 10}a`).join('');
@@ -107,13 +107,13 @@ describe('a relay', () => {
     expect(caller.text).toBe(text.toUpperCase());
   });
 
-  it('dropped: resets what is open and what comes, until it is open again', async () => {
+  it('dropped: resets open and new connections until the state is open again', async () => {
     const caller = await greeted();
     relay.set({ kind: 'dropped' });
-    await until('both ends to be told', () => caller.closed && (echo.taken[0]?.closed ?? false));
-    // It may be reset before or after it is connected.
+    await until('the end of both connections', () => caller.closed && (echo.taken[0]?.closed ?? false));
+    // The reset may come before or after the connection is established.
     const second = await call().catch(() => undefined);
-    await until('the second to be told', () => second?.closed ?? true);
+    await until('the end of the second connection', () => second?.closed ?? true);
     expect(echo.taken).toHaveLength(1);
     relay.set({ kind: 'open' });
     await greeted();
@@ -126,7 +126,7 @@ describe('a relay', () => {
     caller.socket.write('one');
     await until('the relay to have the first', () => relay.delayed === 1);
     await time.advance(29);
-    // The first still waits.
+    // The first piece is still delayed.
     expect(time.timers).toBe(1);
     caller.socket.write('two');
     await until('the relay to have the second', () => relay.delayed === 2);
@@ -140,7 +140,7 @@ describe('a relay', () => {
     await until('both answers at the caller', () => caller.text === 'HELLOONETWO');
   });
 
-  it('delayed and then open: what comes now does not overtake what is still on its way', async () => {
+  it('delayed and then open: new bytes do not overtake delayed bytes', async () => {
     const time = await relayOnFakeTime();
     const caller = await greeted();
     relay.set({ kind: 'delayed', ms: 200 });
@@ -153,12 +153,12 @@ describe('a relay', () => {
     second.socket.write('four');
     await until('the relay to have all', () => relay.delayed === 4);
     expect(echo.taken.map((s) => s.text)).toEqual(['hello', '']);
-    // One more millisecond for each piece that is passed on after the first.
+    // One more millisecond for each further piece.
     await time.advance(202);
     await until('the answers', () => caller.text === 'HELLOONETHREE' && second.text === 'TWOFOUR');
   });
 
-  it('held: nothing arrives before it is open again, then all of it', async () => {
+  it('held: nothing arrives until the state is open again, then everything arrives', async () => {
     const caller = await greeted();
     relay.set({ kind: 'held' });
     caller.socket.write('later');
@@ -170,13 +170,13 @@ describe('a relay', () => {
     await until('all answers', () => caller.text === 'HELLOLATER' && second.text === 'TOO');
   });
 
-  it('lost: a connection of before stays silent for ever, and nobody is told; new ones get through', async () => {
+  it('lost: earlier connections stay silent without an error; new connections work afterwards', async () => {
     const caller = await greeted();
     relay.set({ kind: 'lost' });
     caller.socket.write('lost');
     const meanwhile = await call();
     relay.set({ kind: 'open' });
-    await until('the one made meanwhile to be reset', () => meanwhile.closed);
+    await until('the reset of a connection that was opened during the fault', () => meanwhile.closed);
     caller.socket.write('still lost');
     await greeted();
     expect(echo.taken[0]?.text).toBe('hello');
@@ -184,7 +184,7 @@ describe('a relay', () => {
     expect([caller.closed, echo.taken[0]?.closed]).toEqual([false, false]);
   });
 
-  it('half-closed: the answers end, what is sent still arrives; reset when it is open again', async () => {
+  it('half-closed: answers end but requests arrive; the connection is reset when the state is open again', async () => {
     const caller = await greeted();
     relay.set({ kind: 'half-closed' });
     await until('the end of the answers', () => caller.ended);
@@ -192,15 +192,15 @@ describe('a relay', () => {
     await until('the rest to arrive', () => echo.taken[0]?.text === 'hello and more');
     expect(caller.text).toBe('HELLO');
     relay.set({ kind: 'open' });
-    await until('the server to be told', () => echo.taken[0]?.closed ?? false);
-    await until('the caller to be told', () => {
+    await until('the end of the connection at the server', () => echo.taken[0]?.closed ?? false);
+    await until('the end of the connection at the caller', () => {
       if (!caller.closed) caller.socket.write('into nothing');
       return caller.closed;
     });
     await greeted();
   });
 
-  it('mute: the request arrives, its answer does not, and then the connection is reset', async () => {
+  it('mute: the request arrives, the answer does not, and then the connection is reset', async () => {
     const caller = await greeted();
     relay.set({ kind: 'mute' });
     caller.socket.write(' commit');
@@ -213,14 +213,14 @@ describe('a relay', () => {
     expect([caller.text, fresh.text]).toEqual(['HELLO', '']);
   });
 
-  it('cut: resets what is open now, and takes new connections at once', async () => {
+  it('cut: resets open connections and accepts new ones at once', async () => {
     const caller = await greeted();
     relay.cut();
-    await until('the caller to be told', () => caller.closed);
+    await until('the end of the connection', () => caller.closed);
     await greeted();
   });
 
-  it('takes turns over several targets and passes one over that refuses', async () => {
+  it('alternates between several targets and skips a target that refuses', async () => {
     const second = await startEcho();
     await relay.close();
     relay = await startRelay([echo.address, second.address]);
@@ -236,10 +236,10 @@ describe('a relay', () => {
     expect(echo.taken).toHaveLength(3);
   });
 
-  it('tells a caller at once when no target is there', async () => {
+  it('closes the connection at once if no target answers', async () => {
     await relay.close();
     relay = await startRelay(['127.0.0.1:1']);
     const caller = await call();
-    await until('the caller to be told', () => caller.closed);
+    await until('the end of the connection', () => caller.closed);
   });
 });

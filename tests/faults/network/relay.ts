@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 
-/** How a line between two programs handles bytes. */
+/** Network state of a line between two programs. */
 export type LineState =
   | { readonly kind: 'open' }
-  /** Open and new connections are reset, as if the other machine were gone. */
+  /** Open and new connections are reset, as if the other machine had failed. */
   | { readonly kind: 'dropped' }
   | { readonly kind: 'delayed'; readonly ms: number }
-  /** Nothing passes; everything arrives when the line is open again, as after TCP retransmissions. */
+  /** Nothing is forwarded until the line is open again; then everything arrives, like TCP retransmissions. */
   | { readonly kind: 'held' }
-  /** Blackhole: bytes are lost. Open connections stay silent for ever; those made meanwhile are reset at its end. */
+  /** Blackhole: bytes are lost. Earlier connections stay silent; connections opened in this state are reset at its end. */
   | { readonly kind: 'lost' }
-  /** Half-closed: the caller sees the end of the answers, but what it sends still arrives. */
+  /** The caller's connection gets an end, but its requests still arrive. */
   | { readonly kind: 'half-closed' }
   /** Requests arrive, but answers are dropped, like the lost answer of a commit or a produce request. */
   | { readonly kind: 'mute' };
@@ -20,32 +20,32 @@ export type LineState =
 export type LineFault = Exclude<LineState['kind'], 'open'>;
 export const lineFaults: readonly LineFault[] = ['dropped', 'delayed', 'held', 'lost', 'half-closed', 'mute'];
 
-/** A TCP relay: callers connect to it instead of to its target. */
+/** A TCP relay. Callers connect to it instead of to its target. */
 export interface Relay {
   /** host:port to connect to. */
   readonly address: string;
   readonly state: LineState;
-  /** Number of connections that were accepted so far, and of those that are open. */
+  /** Number of accepted connections so far, and of open connections. */
   readonly taken: number;
   readonly open: number;
-  /** Number of pieces that were delayed so far. */
+  /** Number of delayed pieces so far. */
   readonly delayed: number;
-  /** Sets the state. Connections that have lost bytes are reset as soon as another state begins. */
+  /** Sets the state. A change of the state resets connections that have lost bytes. */
   set(state: LineState): void;
-  /** Resets the open connections; new ones pass. */
+  /** Resets all open connections. New connections work. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** One connection: the caller's side and the target's. */
+/** One relayed connection: the caller's socket and the target's socket. */
 interface Pair {
   readonly inner: Socket;
   outer: Socket | undefined;
-  /** Bytes of it are lost, so it must not continue. */
+  /** True: bytes are lost, so the connection must not continue. */
   tainted: boolean;
-  /** Nothing passes any more, and neither side is notified. */
+  /** True: nothing is forwarded any more, without an error on either side. */
   silent: boolean;
-  /** Delayed bytes to the target and back. Nothing overtakes them, because TCP keeps the order. */
+  /** Delayed bytes in each direction. Later bytes do not overtake them, because TCP keeps the order. */
   readonly late: { readonly calls: Late[]; readonly answers: Late[] };
 }
 
@@ -56,7 +56,7 @@ interface Late {
 
 const host = '127.0.0.1';
 
-/** Starts a relay on a free port, or on `port`. Several targets take turns; one that refuses is skipped. */
+/** Starts a relay on `port` or a free port. It alternates between several targets and skips one that refuses. */
 export async function startRelay(
   targets: readonly string[],
   port = 0,
@@ -71,21 +71,21 @@ export async function startRelay(
   const end = (pair: Pair): void => {
     if (!pairs.delete(pair)) return;
     for (const socket of [pair.inner, pair.outer]) {
-      // A socket that has ended its side cannot be reset any more.
+      // A socket cannot be reset after it has ended its side.
       if (socket?.writableEnded) socket.destroy();
       else socket?.resetAndDestroy();
     }
   };
 
-  /** Passes delayed pieces on, in order and not before their time. */
-  const giveOn = (pair: Pair, late: Late[]): void => {
+  /** Forwards delayed pieces that are due, in order. */
+  const flushDelayed = (pair: Pair, late: Late[]): void => {
     const [first] = late;
     if (!first) return;
     time.setTimeout(
       () => {
         late.shift();
         if (pairs.has(pair)) first.write();
-        giveOn(pair, late);
+        flushDelayed(pair, late);
       },
       Math.max(0, first.atMs - time.monotonicNow()),
     );
@@ -94,17 +94,17 @@ export async function startRelay(
     const late = isAnswer ? pair.late.answers : pair.late.calls;
     delayed += 1;
     late.push({ atMs: time.monotonicNow() + ms, write });
-    if (late.length === 1) giveOn(pair, late);
+    if (late.length === 1) flushDelayed(pair, late);
   };
 
-  /** Pieces that were delayed before the line was open again still come first. */
-  const inTurn = (pair: Pair, isAnswer: boolean, write: () => void): void => {
+  /** Forwards a piece after all delayed pieces. */
+  const forwardInOrder = (pair: Pair, isAnswer: boolean, write: () => void): void => {
     if ((isAnswer ? pair.late.answers : pair.late.calls).length > 0) delay(pair, isAnswer, 0, write);
     else write();
   };
 
-  /** Handles a piece from one side by the present state; `write` passes it to the other side. */
-  const passOn = (pair: Pair, isAnswer: boolean, write: () => void): void => {
+  /** Handles a piece from one side by the current state. `write` sends it to the other side. */
+  const forward = (pair: Pair, isAnswer: boolean, write: () => void): void => {
     if (pair.silent) return;
     switch (state.kind) {
       case 'lost':
@@ -114,27 +114,27 @@ export async function startRelay(
       case 'mute':
       case 'half-closed':
         pair.tainted = true;
-        if (!isAnswer) inTurn(pair, isAnswer, write);
+        if (!isAnswer) forwardInOrder(pair, isAnswer, write);
         return;
       case 'delayed':
         delay(pair, isAnswer, state.ms, write);
         return;
       default:
-        inTurn(pair, isAnswer, write);
+        forwardInOrder(pair, isAnswer, write);
     }
   };
 
   const join = (pair: Pair, from: Socket, to: Socket, isAnswer: boolean): void => {
     from.on('data', (bytes) =>
-      passOn(pair, isAnswer, () => {
+      forward(pair, isAnswer, () => {
         if (!to.writable || to.write(bytes)) return;
         from.pause();
         to.once('drain', () => state.kind !== 'held' && from.resume());
       }),
     );
-    from.on('end', () => passOn(pair, isAnswer, () => to.end()));
+    from.on('end', () => forward(pair, isAnswer, () => to.end()));
     from.on('close', () => {
-      // The end of one side is passed on to the other, unless the state of the line prevents it.
+      // Forward the end of one side to the other, unless the state prevents it.
       if (!pairs.has(pair) || pair.silent || state.kind === 'lost' || state.kind === 'held') return;
       if (state.kind === 'delayed') time.setTimeout(() => end(pair), state.ms);
       else if (from.errored || pair.tainted) end(pair);

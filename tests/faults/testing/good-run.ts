@@ -1,5 +1,5 @@
 import type { Arrival, CallRecord, Evidence } from '../evidence.ts';
-import { canceledByRequest, operations } from '../judge/operations.ts';
+import { canceledByRequest, operations } from '../verify/operations.ts';
 
 export const app = 'app-1';
 export const device = 'device-1';
@@ -7,7 +7,7 @@ export const notActivated = 'The device is not activated.';
 
 const own = { applicationId: app, deviceId: device };
 const file = `${app}/${device}/upload_files/one`;
-/** Operations of those transactions that are not commands. */
+/** Operations of transactions that are not commands. */
 const known: Readonly<Record<number, string>> = {
   0: operations.deactivate,
   1: operations.activate,
@@ -72,13 +72,13 @@ export const listed = (transactionId: number, operationId: string, transactionSt
 
 /** Another application, whose feed was read. */
 export const feedApp = 'app-3';
-/** What is in it; a progress that was replaced never arrived. */
+/** Events of this feed. The progress event was replaced and never arrived. */
 const inFeed = ['tx-9-accepted', 'tx-9-progress-1', 'tx-9-processed', 'boot-9'];
 
 /**
  * A run without violations: an activation (1), a command with an app answer (2), a canceled command (3), an
- * update (5), a report, a file, a period of usage, a Sora event, and a recording of two parts whose first was
- * sent twice.
+ * update (5), a report, a file, a period of usage, a Sora event, and a recording of two parts, the first of
+ * which was sent twice.
  */
 export function goodRun(): Evidence {
   return {
@@ -172,8 +172,8 @@ export function goodRun(): Evidence {
     applications: [{ applicationId: app, slots: 1, activatedDevices: [device], devices: [device] }],
     answeringDevices: [device],
     unfinished: [],
-    ownDeaths: [],
-    setAside: [{ position: 'usage/0:1', group: 'billing-usage', error: 'none' }],
+    unexpectedExits: [],
+    deadLetters: [{ position: 'usage/0:1', group: 'billing-usage', error: 'none' }],
     triedBefore: [],
     impatient: [],
     poison: [{ position: 'usage/0:1', groups: ['billing-usage'] }],

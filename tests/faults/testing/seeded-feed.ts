@@ -1,17 +1,17 @@
 import type { Evidence, ReadFeed } from '../evidence.ts';
 import { feedApp, notice, type Seeded } from './good-run.ts';
 
-const stable = 'no event comes twice in the feed, nor behind a cursor that was handed out';
+const stable = 'no event is in the feed twice, or inserted before an issued cursor';
 
 const feed = (e: Evidence, change: (feed: ReadFeed) => Partial<ReadFeed>): Evidence => ({
   ...e,
   feeds: e.feeds.map((one) => ({ ...one, ...change(one) })),
 });
-/** The same for who followed it and who read it at the end. */
+/** Changes the events of both readers of the feed. */
 const both = (e: Evidence, change: (ids: readonly string[]) => readonly string[]): Evidence =>
   feed(e, ({ followed, again }) => ({ followed: change(followed), again: change(again) }));
 
-/** Violations of what the event feed promises. */
+/** Violations of the promises about the event feed. */
 export const seededFeed: readonly Seeded[] = [
   [
     'the feed has every callback that arrived',
@@ -22,14 +22,14 @@ export const seededFeed: readonly Seeded[] = [
     }),
   ],
   [
-    'what is in the feed arrived, unless it was replaced or given up',
+    'every event in the feed arrived, unless it was replaced or given up',
     'an event that never arrived',
     (e) => ({ ...e, notDelivered: [] }),
   ],
-  [stable, 'an event that comes twice', (e) => both(e, (ids) => [...ids, 'boot-9'])],
+  [stable, 'an event that is in the feed twice', (e) => both(e, (ids) => [...ids, 'boot-9'])],
   [
     stable,
-    'an event that was put behind a cursor',
+    'an event that was inserted before an issued cursor',
     (e) =>
       feed(e, ({ again }) => ({
         followed: again.slice(0, 3),
@@ -39,7 +39,7 @@ export const seededFeed: readonly Seeded[] = [
   ],
   [
     stable,
-    'two readers that see another order',
+    'two readers that get different orders',
     (e) => feed(e, ({ again: [first = '', second = '', ...rest] }) => ({ again: [second, first, ...rest] })),
   ],
   [
@@ -48,8 +48,8 @@ export const seededFeed: readonly Seeded[] = [
     (e) => both(e, ([first = '', second = '', third = '', ...rest]) => [third, second, first, ...rest]),
   ],
   [
-    'no reader of the feed is refused',
-    'a cursor that was refused',
+    'no request for the feed is rejected',
+    'a rejected cursor',
     (e) => feed(e, () => ({ refusals: ['400 The cursor is not known.'] })),
   ],
 ];

@@ -1,7 +1,7 @@
 import { app, device, notice, type Seeded, without } from './good-run.ts';
 
 const reported = 'every report of a headset arrives once, and nothing else arrives';
-const told = 'every upload of a headset has one notification';
+const notified = 'every upload of a headset has one notification';
 const stored = 'every uploaded file is complete in the storage';
 const recorded = 'every use is recorded once';
 const billed = 'the sums on the bill match the usage';
@@ -22,7 +22,7 @@ export const seededHeadsets: readonly Seeded[] = [
   ],
   [
     reported,
-    'a report that no headset made',
+    'a report that no headset sent',
     (e) => ({ ...e, arrivals: [...e.arrivals, notice(`device-${device}-3`, data('two'))] }),
   ],
   [
@@ -36,12 +36,12 @@ export const seededHeadsets: readonly Seeded[] = [
     }),
   ],
   [
-    told,
+    notified,
     'a lost notification',
     (e) => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === `device-${device}-2`) }),
   ],
   [
-    told,
+    notified,
     'a second notification',
     (e) => ({
       ...e,
@@ -52,8 +52,8 @@ export const seededHeadsets: readonly Seeded[] = [
     }),
   ],
   [
-    told,
-    'a failure that no fault explains',
+    notified,
+    'a failure without a fault',
     (e) => ({
       ...e,
       arrivals: e.arrivals.map((a) =>
@@ -71,9 +71,9 @@ export const seededHeadsets: readonly Seeded[] = [
   ],
   [recorded, 'a lost use', (e) => ({ ...e, recorded: [] })],
   [recorded, 'a use that is recorded twice', (e) => ({ ...e, recorded: [...e.recorded, ...e.recorded] })],
-  [recorded, 'a use that never was', (e) => ({ ...e, recorded: [...e.recorded, use] })],
+  [recorded, 'a use that did not happen', (e) => ({ ...e, recorded: [...e.recorded, use] })],
   [billed, 'an hour too many', (e) => ({ ...e, bills: e.bills.map((b) => ({ ...b, hours: 2 })) })],
-  [billed, 'an amount that is missing', (e) => ({ ...e, bills: [] })],
+  [billed, 'a missing amount', (e) => ({ ...e, bills: [] })],
   [
     billed,
     'an amount for another device',

@@ -4,14 +4,14 @@ import { general, notice, type Seeded, without } from './good-run.ts';
 const deliverable = 'every uploaded package is deliverable and listed once';
 const rises = 'an update’s progress rises, from 0 to its end';
 const events = 'every Sora event arrives once';
-const told = 'every recording is saved and has one notification';
+const notified = 'every recording is saved and has one notification';
 const whole = 'every saved recording is complete in the storage';
 const parts = 'no part is uploaded again unless an upload was interrupted';
 
 const lost =
   (webhookId: string) =>
   (e: Evidence): Evidence => ({ ...e, arrivals: without(e.arrivals, (a) => a.webhookId === webhookId) });
-/** Adds the same arrival under another id. */
+/** Adds the same arrival with another id. */
 const doubled =
   (webhookId: string) =>
   (e: Evidence): Evidence => ({
@@ -31,10 +31,10 @@ const late = { file: 'webm', partNumber: 1, atMs: 50 };
 
 /** Violations of the promises about packages, updates, Sora's events and recordings. */
 export const seededMedia: readonly Seeded[] = [
-  [deliverable, 'a package that is gone', (e) => ({ ...e, deliverable: [] })],
+  [deliverable, 'a missing package', (e) => ({ ...e, deliverable: [] })],
   [
     deliverable,
-    'a package that is there twice',
+    'a package that is listed twice',
     (e) => ({ ...e, deliverable: [...e.packages, ...e.packages] }),
   ],
   [rises, 'progress above 1', changed(step, { progress: 1.1 })],
@@ -61,14 +61,10 @@ export const seededMedia: readonly Seeded[] = [
       arrivals: [...e.arrivals, notice('sora-2', { operationId: 'notify-sora-event', event: 'a' })],
     }),
   ],
-  [told, 'a lost recording', lost('recording-1')],
-  [told, 'a recording under two ids', doubled('recording-1')],
-  [told, 'a recording that failed', changed('recording-1', { message: 'archive is not found.' })],
-  [
-    whole,
-    'a file that is not there',
-    (e) => ({ ...e, storedParts: without(e.storedParts, (p) => p.file === 'json') }),
-  ],
+  [notified, 'a lost recording', lost('recording-1')],
+  [notified, 'a recording under two ids', doubled('recording-1')],
+  [notified, 'a recording that failed', changed('recording-1', { message: 'archive is not found.' })],
+  [whole, 'a missing file', (e) => ({ ...e, storedParts: without(e.storedParts, (p) => p.file === 'json') })],
   [
     whole,
     'a part with other bytes',
@@ -82,15 +78,15 @@ export const seededMedia: readonly Seeded[] = [
     'a part under another tag',
     (e) => ({ ...e, storedParts: e.storedParts.map((p) => (p.partNumber === 2 ? { ...p, tag: 'x' } : p)) }),
   ],
-  [parts, 'a part that is sent twice for no reason', (e) => ({ ...e, interruptions: [] })],
+  [parts, 'a part that is sent twice without an interruption', (e) => ({ ...e, interruptions: [] })],
   [
     parts,
-    'a part that came whole after the interruption, and is sent twice',
+    'a part that arrived completely after the interruption and is sent twice',
     (e) => ({ ...e, interruptions: [{ fromMs: 15, toMs: 16 }] }),
   ],
   [
     parts,
-    'a part that is sent twice more, and only one lease had run out',
+    'a part that is sent twice more although only one lease expired',
     (e) => ({
       ...e,
       puts: [{ file: 'webm', partNumber: 1, atMs: 15 }, ...e.puts],

@@ -51,19 +51,19 @@ const arriving = (e: Evidence, ...ids: readonly number[]): Evidence => ({
   ],
 });
 
-/** Unusual runs that keep every promise. */
+/** Unusual runs without violations. */
 export const excused: readonly [what: string, change: (e: Evidence) => Evidence][] = [
   [
-    'a part that is sent again because the lease of the upload had run out',
+    'a part that is sent again because the lease of the upload expired',
     (e) => ({ ...e, interruptions: [], lapsedUploads: ['webm'] }),
   ],
   ['reports that arrive in their order', (e) => arriving(e, 8, 9)],
   [
-    'a report that has waited for the one before as long as permitted',
+    'a report that has waited for the maximum time',
     (e) => ({ ...arriving(e, 9, 8), impatient: [`device-${device}-9`] }),
   ],
   [
-    'a repeat that comes late',
+    'a repeat that arrives late',
     (e) => {
       const run = arriving(e, 8, 9);
       return { ...run, arrivals: [...run.arrivals, ...run.arrivals.slice(-2)] };
@@ -71,17 +71,14 @@ export const excused: readonly [what: string, change: (e: Evidence) => Evidence]
   ],
   ['a callback given up after 73 h', (e) => ({ ...e, deadDeliveries: [dead] })],
   [
-    'one after 96 h without attempts',
+    'a callback given up after 96 h without attempts',
     (e) => ({ ...e, deadDeliveries: [{ ...dead, attempts: 0, ageMs: 97 * hourMs }] }),
   ],
   [
-    'one that got a 410',
+    'a callback given up after a 410',
     (e) => ({ ...e, deadDeliveries: [{ ...dead, attempts: 1, ageMs: 1, lastOutcome: '410' }] }),
   ],
-  [
-    'a 500 that says when to try again',
-    (e) => ({ ...e, serverErrors: [{ ...error, status: 500, atMs: 11 }] }),
-  ],
+  ['a 500 with Retry-After', (e) => ({ ...e, serverErrors: [{ ...error, status: 500, atMs: 11 }] })],
   [
     'an unverified callback from a process with a wrong clock',
     (e) => ({
@@ -98,15 +95,15 @@ export const excused: readonly [what: string, change: (e: Evidence) => Evidence]
       readings: [{ ...reading, updatedAtMs: 55 }],
     }),
   ],
-  ['a neighbour that is served at once', (e) => besideBacklog(e, 100)],
+  ['another customer whose callback arrives at once', (e) => besideBacklog(e, 100)],
 ];
 
-/** Violations of the order of reports, and of what operators and neighbours see. */
+/** Violations of the promises about the order of reports, operators and isolation. */
 export const seededOperators: readonly Seeded[] = [
   [order, 'a report that a later one has overtaken', (e) => arriving(e, 9, 8)],
   [
     order,
-    'a report that was overtaken by a patient one behind an impatient one',
+    'a report that was overtaken by a later one that did not wait for the maximum time',
     (e) => ({ ...arriving(e, 10, 9, 8), impatient: [`device-${device}-10`] }),
   ],
   [
@@ -119,13 +116,13 @@ export const seededOperators: readonly Seeded[] = [
     }),
   ],
   [
-    'a failing destination does not delay the others',
-    'a neighbour that waits with it',
+    'a failing endpoint does not delay other endpoints',
+    'another customer whose callbacks are delayed',
     (e) => besideBacklog(e, 60_000),
   ],
   [
-    'operators know every callback that arrived',
-    'a callback that they do not know',
+    'the operators’ history has every callback that arrived',
+    'a callback that is missing in the history',
     (e) => ({ ...e, unknownCallbacks: ['tx-1-accepted'] }),
   ],
   [given, 'one attempt', (e) => ({ ...e, deadDeliveries: [{ ...dead, attempts: 1 }] })],
@@ -135,13 +132,13 @@ export const seededOperators: readonly Seeded[] = [
     'a dead letter',
     (e) => ({
       ...e,
-      setAside: [...e.setAside, { position: 'usage/0:2', group: 'billing-usage', error: 'no' }],
+      deadLetters: [...e.deadLetters, { position: 'usage/0:2', group: 'billing-usage', error: 'no' }],
     }),
   ],
   [
     'each invalid event becomes a dead letter of every group that reads it',
-    'an invalid event that is no dead letter',
-    (e) => ({ ...e, setAside: [] }),
+    'an invalid event without a dead letter',
+    (e) => ({ ...e, deadLetters: [] }),
   ],
   [
     'SIGTERM shuts a process down gracefully',
@@ -155,10 +152,10 @@ export const seededOperators: readonly Seeded[] = [
   ],
   [
     'a rolling restart causes no server error other than 503',
-    'a 500 during it',
+    'a 500 during a rolling restart',
     (e) => ({ ...e, serverErrors: [{ ...error, status: 500 }] }),
   ],
-  ['no process exits by itself', 'an exit', (e) => ({ ...e, ownDeaths: ['devices'] })],
+  ['no process exits without a fault', 'an exit', (e) => ({ ...e, unexpectedExits: ['devices'] })],
   [
     'no transaction reported as canceled took effect',
     'an effect of a transaction that a newer one has replaced',
@@ -170,7 +167,7 @@ export const seededOperators: readonly Seeded[] = [
       );
       return { ...run, arrivals };
     },
-    // The replaced transaction is the run's only activation, which stands all the same.
+    // The replaced transaction is the only activation of the run, and the activation is still in force.
     ['the last acknowledged activation or deactivation is in force'],
   ],
 ];

@@ -1,4 +1,4 @@
-import { canceledByRequest, operations } from '../judge/operations.ts';
+import { canceledByRequest, operations } from '../verify/operations.ts';
 import {
   app,
   call,
@@ -30,12 +30,12 @@ export const seededTransactions: readonly Seeded[] = [
   ],
   [
     'every call is answered, and none is refused without a valid reason',
-    'a refusal that nothing explains',
+    'a refusal without a valid reason',
     (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, status: 404 })] }),
   ],
   [
     'every transaction of a 201 response exists',
-    'a transaction that is gone',
+    'a missing transaction',
     (e) => ({ ...e, calls: [...e.calls, call({ kind: 'command', order: 8, transactionId: 9 })] }),
   ],
   [
@@ -47,7 +47,11 @@ export const seededTransactions: readonly Seeded[] = [
     }),
     ['the last acknowledged activation or deactivation is in force'],
   ],
-  ['every transaction has an end state', 'one that is accepted', (e) => swapStatus(e, 1, 'accepted')],
+  [
+    'every transaction has an end state',
+    'a transaction that stays accepted',
+    (e) => swapStatus(e, 1, 'accepted'),
+  ],
   [
     'every transaction has one end callback, which agrees with its state',
     'a lost callback',
@@ -60,7 +64,7 @@ export const seededTransactions: readonly Seeded[] = [
   ],
   [
     'every transaction has one end callback, which agrees with its state',
-    'a callback about a transaction that is not there',
+    'a callback of an unknown transaction',
     (e) => ({ ...e, arrivals: [...e.arrivals, general(9, 'accepted')] }),
   ],
   [
@@ -99,7 +103,7 @@ export const seededTransactions: readonly Seeded[] = [
   ],
   [
     'callbacks first arrive in the order accepted, progress, end, app answer',
-    'an end before its beginning',
+    'an end before accepted',
     (e) => ({ ...e, arrivals: [general(1, 'processed'), ...e.arrivals] }),
   ],
   [
@@ -119,7 +123,7 @@ export const seededTransactions: readonly Seeded[] = [
   ],
   [
     'every effect matches its transaction',
-    'an effect of nothing that was asked for',
+    'an effect without a transaction',
     (e) => ({ ...e, effects: [...e.effects, effect(9)] }),
   ],
   [
@@ -134,17 +138,17 @@ export const seededTransactions: readonly Seeded[] = [
   ],
   [
     'cancel responses name exactly the transactions that were canceled',
-    'a canceled transaction that no answer names',
+    'a canceled transaction that no response names',
     (e) => ({ ...e, calls: e.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [] } : c)) }),
   ],
   [
     'cancel responses name exactly the transactions that were canceled',
-    'a name of what was not canceled',
+    'a named transaction that was not canceled',
     (e) => ({ ...e, calls: e.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [2, 3] } : c)) }),
   ],
   [
     'one Idempotency-Key makes one transaction',
-    'a transaction that no call explains',
+    'a transaction without a call',
     (e) => ({
       ...e,
       transactions: [...e.transactions, listed(4, operations.command, 'canceled')],
@@ -169,7 +173,7 @@ export const seededTransactions: readonly Seeded[] = [
   ],
   [
     'the last acknowledged activation or deactivation is in force',
-    'an activation that is gone',
+    'a lost activation',
     (e) => ({ ...e, applications: e.applications.map((a) => ({ ...a, slots: 0, activatedDevices: [] })) }),
   ],
   [
@@ -179,7 +183,7 @@ export const seededTransactions: readonly Seeded[] = [
   ],
   [
     'every call is answered, and none is refused without a valid reason',
-    'a deactivation that is refused though an activation stands',
+    'a deactivation that is refused although the device is activated',
     (e) => ({ ...e, calls: [...e.calls, refusedDeactivation] }),
   ],
 ];

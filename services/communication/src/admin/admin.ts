@@ -14,7 +14,8 @@ import {
   requireWebhookSecret,
 } from '../domain/endpoint.ts';
 import { takenAt } from '../domain/places.ts';
-import type { Endpoint, EndpointStore, EndpointWithPlaces, Recording, RecordingStore } from '../ports.ts';
+import type { Endpoint, EndpointStore, EndpointWithPlaces } from '../ports/endpoint-store.ts';
+import type { Recording, RecordingStore } from '../ports/recording-store.ts';
 import { applicationForgetHandler, type ForgetApplicationDependencies } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 

@@ -2,7 +2,7 @@ import type { CommunicationAdminService } from '@headset-cloud/proto/communicati
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { applicationMark } from '@headset-cloud/rules/forget/marks.ts';
 import { forgetSubject, requireForgetApplication } from '@headset-cloud/rules/forget/request.ts';
-import type { ApplicationForgetStore } from '../ports.ts';
+import type { ApplicationForgetStore } from '../ports/application-forget-store.ts';
 import type { ForgetDependencies } from './forget-device.ts';
 
 export interface ForgetApplicationDependencies extends Pick<ForgetDependencies, 'marks' | 'audit'> {

@@ -3,7 +3,7 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
 import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
 import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
-import type { ForgetStore } from '../ports.ts';
+import type { ForgetStore } from '../ports/forget-store.ts';
 
 export interface ForgetDependencies {
   readonly forgetting: ForgetStore;

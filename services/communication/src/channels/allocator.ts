@@ -2,7 +2,8 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { allot, type Place, reservationOf, takenAt } from '../domain/places.ts';
 import { defaultVersion } from '../domain/versions.ts';
-import type { Channel, ChannelStore, EndpointStore, EndpointWithPlaces } from '../ports.ts';
+import type { Channel, ChannelStore } from '../ports/channel-store.ts';
+import type { EndpointStore, EndpointWithPlaces } from '../ports/endpoint-store.ts';
 
 /** The request for a new channel. */
 export interface ChannelRequest {

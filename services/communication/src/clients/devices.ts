@@ -1,7 +1,7 @@
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { type Channel, createClient } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { Devices } from '../ports.ts';
+import type { Devices } from '../ports/devices.ts';
 
 const deadlineMs = 3000;
 

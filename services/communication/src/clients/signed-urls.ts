@@ -1,6 +1,6 @@
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { type Channel, createClient } from '@headset-cloud/rpc/types.ts';
-import type { RequestSignedUrls } from '../ports.ts';
+import type { RequestSignedUrls } from '../ports/request-signed-urls.ts';
 
 /** Longer than the notifier's deadline for the integrator's server. */
 const deadlineMs = 30_000;

@@ -1,6 +1,9 @@
 import { connectionOf } from '../domain/places.ts';
 import type { SoraEvent } from '../domain/sora-event.ts';
-import type { ConnectionStore, Devices, EndpointStore, StoredEvent } from '../ports.ts';
+import type { ConnectionStore } from '../ports/connection-store.ts';
+import type { Devices } from '../ports/devices.ts';
+import type { EndpointStore } from '../ports/endpoint-store.ts';
+import type { StoredEvent } from '../ports/event-store.ts';
 
 /** State of the connection of an event. */
 export interface Known {

@@ -13,7 +13,8 @@ import {
   type SoraEvent,
   type SoraTime,
 } from '../domain/sora-event.ts';
-import type { EventStore, RecordingStore, StoredEvent } from '../ports.ts';
+import type { EventStore, StoredEvent } from '../ports/event-store.ts';
+import type { RecordingStore } from '../ports/recording-store.ts';
 import type { ConnectionEffects, Known } from './effects.ts';
 import { notification, videoUsage } from './messages.ts';
 

@@ -1,7 +1,8 @@
 import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
-import type { ChannelStore, ConnectionStore } from '../ports.ts';
+import type { ChannelStore } from '../ports/channel-store.ts';
+import type { ConnectionStore } from '../ports/connection-store.ts';
 import { videoUsage } from './messages.ts';
 
 /** Maximum connections that one run bills. */

@@ -5,7 +5,7 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ChannelAllocator } from '../channels/allocator.ts';
 import { channelId } from '../domain/channel-id.ts';
-import type { ChannelStore } from '../ports.ts';
+import type { ChannelStore } from '../ports/channel-store.ts';
 
 /** POST /v1/applications/{applicationId}/channels. */
 export function createChannelHandler(deps: {

@@ -1,7 +1,7 @@
 import type { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { defaultVersion, versionsDescending } from '../domain/versions.ts';
-import type { EndpointStore } from '../ports.ts';
+import type { EndpointStore } from '../ports/endpoint-store.ts';
 
 /** GET /v1/applications/{applicationId}/sora/versions. */
 export function listSoraVersionsHandler(

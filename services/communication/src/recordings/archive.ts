@@ -1,7 +1,7 @@
 import { failureReason } from '@headset-cloud/outbound/reason.ts';
 import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { Agent, Dispatcher } from 'undici';
-import type { ArchiveReader } from '../ports.ts';
+import type { ArchiveReader } from '../ports/archive-reader.ts';
 import { orAborted, watchStalls } from './stall.ts';
 
 /** Address of an archived file: `<recording id>/<file name>` below the endpoint's archive_url. */

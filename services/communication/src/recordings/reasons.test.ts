@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { Agent } from 'undici';
-import type { Uploader } from '../ports.ts';
+import type { Uploader } from '../ports/uploader.ts';
 import { createArchiveReader } from './archive.ts';
 import { createUploader } from './uploader.ts';
 

@@ -12,18 +12,13 @@ import {
   settings,
 } from '../domain/recording.ts';
 import { readSignedUrls, type SignedUrls, underUrls } from '../domain/signed-urls.ts';
-import type {
-  ArchiveReader,
-  Claim,
-  Devices,
-  EndpointStore,
-  EventStore,
-  Recording,
-  RecordingChange,
-  RecordingStore,
-  RequestSignedUrls,
-  Uploader,
-} from '../ports.ts';
+import type { ArchiveReader } from '../ports/archive-reader.ts';
+import type { Devices } from '../ports/devices.ts';
+import type { EndpointStore } from '../ports/endpoint-store.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Claim, Recording, RecordingChange, RecordingStore } from '../ports/recording-store.ts';
+import type { RequestSignedUrls } from '../ports/request-signed-urls.ts';
+import type { Uploader } from '../ports/uploader.ts';
 
 /** Outcome of one run of a recording's upload. */
 export type RunOutcome =

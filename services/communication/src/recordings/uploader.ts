@@ -4,7 +4,7 @@ import { failureReason } from '@headset-cloud/outbound/reason.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
 import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { Agent, Dispatcher } from 'undici';
-import type { Uploader, UploadResult } from '../ports.ts';
+import type { Uploader, UploadResult } from '../ports/uploader.ts';
 import { archiveAddress, archiveName, isMissing } from './archive.ts';
 import { orAborted, type StallWatch, watchStalls } from './stall.ts';
 

@@ -6,7 +6,8 @@ import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/runtime/tel
 import { recordingBody } from '../domain/callbacks.ts';
 import { archivesOf } from '../domain/recording.ts';
 import { notification } from '../events/messages.ts';
-import type { Claim, ConnectionStore, Recording } from '../ports.ts';
+import type { ConnectionStore } from '../ports/connection-store.ts';
+import type { Claim, Recording } from '../ports/recording-store.ts';
 import { ClaimLostError, type RunnerOptions, type RunOutcome, runRecording } from './runner.ts';
 
 export interface RecordingWorkerOptions extends RunnerOptions {

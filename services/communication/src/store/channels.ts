@@ -1,5 +1,5 @@
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { ChannelStore } from '../ports.ts';
+import type { ChannelStore } from '../ports/channel-store.ts';
 import type { ChannelDocument } from './documents.ts';
 
 /** `keepMs`: how long a channel is kept after its last event. */

@@ -1,6 +1,6 @@
 import type { Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { Connection, ConnectionStore, SilentPart } from '../ports.ts';
+import type { Connection, ConnectionStore, SilentPart } from '../ports/connection-store.ts';
 import type { ConnectionDocument } from './documents.ts';
 
 export function createConnectionStore(

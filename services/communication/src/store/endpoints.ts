@@ -3,7 +3,7 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import { asDated, connectionOf, latestEnd, reservationOf } from '../domain/places.ts';
-import type { Endpoint, EndpointStore } from '../ports.ts';
+import type { Endpoint, EndpointStore } from '../ports/endpoint-store.ts';
 import type { EndpointDocument, SettingsDocument } from './documents.ts';
 
 const settingsId = 'default';

@@ -1,7 +1,7 @@
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
-import type { EventStore, StoredEvent } from '../ports.ts';
+import type { EventStore, StoredEvent } from '../ports/event-store.ts';
 import type { EventDocument } from './documents.ts';
 
 /** `keepMs`: how long an event is kept and its repeats are recognized. */

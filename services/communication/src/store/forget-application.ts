@@ -2,7 +2,7 @@ import { placeOf, placeText } from '@headset-cloud/rules/forget/place.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { emptiedBody } from '../domain/sora-event.ts';
-import type { ApplicationForgetStore, ApplicationPage } from '../ports.ts';
+import type { ApplicationForgetStore, ApplicationPage } from '../ports/application-forget-store.ts';
 import type { ChannelDocument, EventDocument, RecordingDocument } from './documents.ts';
 
 /** Sorts after every channel. Recordings come last, because events create them. */

@@ -1,7 +1,7 @@
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { readRecordingEvent } from '../domain/recording.ts';
 import { emptiedBody, readSoraEvent } from '../domain/sora-event.ts';
-import type { ConnectionOfDevice, ForgetStore } from '../ports.ts';
+import type { ConnectionOfDevice, ForgetStore } from '../ports/forget-store.ts';
 import type { ConnectionDocument, EventDocument } from './documents.ts';
 
 /** Few, because a channel of several hours has thousands of events. */

@@ -6,7 +6,7 @@ import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import { isComplete } from '../domain/recording.ts';
 import type { SignedUrls } from '../domain/signed-urls.ts';
-import type { Claim, Recording, RecordingStore } from '../ports.ts';
+import type { Claim, Recording, RecordingStore } from '../ports/recording-store.ts';
 import type { RecordingDocument } from './documents.ts';
 
 const purpose = (recordingId: string) => `signed urls ${recordingId}`;

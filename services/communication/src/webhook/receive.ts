@@ -3,7 +3,9 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { emptiedBody, eventKey, isObject, readSoraEvent } from '../domain/sora-event.ts';
 import type { EventProcessor } from '../events/processor.ts';
-import type { ChannelStore, EndpointStore, EventStore } from '../ports.ts';
+import type { ChannelStore } from '../ports/channel-store.ts';
+import type { EndpointStore } from '../ports/endpoint-store.ts';
+import type { EventStore } from '../ports/event-store.ts';
 
 /** `unknown_channel`: stored and not forwarded; if its application is forgotten, without its content. */
 export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';

@@ -11,12 +11,12 @@ import { readIdentities } from '../headset/identity.ts';
 import { startIntegrator } from '../integrator/server.ts';
 
 /**
- * The core loop on a platform that runs elsewhere (`helm test` of a trial): an operator's ctl provisions an
- * application and a headset, an integrator activates the headset and sends it a command, and both callbacks
- * of each must arrive with right signatures. Ends with 0, or with 1 and the step that failed.
+ * Runs the core loop on a deployed platform (`helm test` of a trial). ctl provisions an application and a headset. An
+ * integrator activates the headset and sends a command. Both callbacks of each call must arrive with valid signatures.
+ * Exit code 0: success; 1: failure, with the failed step on standard error.
  *
- * API_URL, TOKEN_URL, DEVICE_LINK (host:port), CALLBACK_HOST (this process's address for the notifier),
- * CALLBACK_PORT, CLIENT_FILE (the issuer's clients; the one named helm-test is used), and ctl's own settings.
+ * API_URL, TOKEN_URL, DEVICE_LINK (host:port), CALLBACK_HOST (address of this process, reachable for notifier),
+ * CALLBACK_PORT, CLIENT_FILE (the issuer's clients, including `helm-test`), and ctl's settings.
  */
 const patienceMs = 60_000;
 const root = resolve(import.meta.dirname, '../../../..');
@@ -38,7 +38,7 @@ async function ctl(...args: string[]): Promise<void> {
   });
 }
 
-async function proof(): Promise<void> {
+async function verifyCoreLoop(): Promise<void> {
   const clients = JSON.parse(readFileSync(setting('CLIENT_FILE'), 'utf8')) as {
     clientId: string;
     clientSecret: string;
@@ -77,7 +77,7 @@ async function proof(): Promise<void> {
   if (!identity) throw new Error('ctl wrote no identity.');
   const headset = new Headset({ identity, server: setting('DEVICE_LINK'), durability: 'none' });
   headset.connect();
-  /** Waits for the callbacks 'accepted' and 'processed' of a transaction, in this order, signed and successful. */
+  /** Waits for the successful and verified callbacks `accepted` and `processed` of a transaction, in this order. */
   const bothCallbacks = async (what: string, transactionId: number): Promise<void> => {
     const bodies = () =>
       integrator.received.map(({ body }) => body).filter((body) => body.transactionId === transactionId);
@@ -90,7 +90,7 @@ async function proof(): Promise<void> {
     );
     const types = bodies().map((body) => `${body.notificationType} ${body.result}`);
     if (types.join(', ') !== 'accepted success, processed success')
-      throw new Error(`The ${what} was told as: ${types.join(', ')}`);
+      throw new Error(`Callbacks of the ${what}: ${types.join(', ')}`);
     say(`${what}, transaction ${transactionId}: both callbacks arrived and are verified`);
   };
   const device = `/devices/${deviceId}`;
@@ -105,7 +105,7 @@ async function proof(): Promise<void> {
 }
 
 try {
-  await proof();
+  await verifyCoreLoop();
   say('The core loop works.');
   process.exit(0);
 } catch (error) {

@@ -55,23 +55,20 @@ const bodies: [string, object][] = [
 ];
 
 describe('a report by an action', () => {
-  it.each(bodies)(
-    'of %s goes to the cloud as it is, with the epoch of the activation',
-    async (kind, body) => {
-      cloud.offer(1, { case: 'activate', value: { applicationId: 'A' } }, 'activate', 5);
-      await cloud.result(1);
-      const last = cloud.reports.length;
-      const { lastReportId } = made.journal;
-      expect(apply(headsets, { action: 'report', deviceId, [kind]: body })).toBe(1);
-      const report = await waitFor('the report', () => cloud.reports[last]);
-      const { reportId, occurredAtMs, ...told } = toJson(ReportSchema, report) as Record<string, unknown>;
-      expect(told).toEqual({ [kind]: body, activationEpoch: '5' });
-      expect(reportId).toBe(String(lastReportId + 1));
-      expect(occurredAtMs).toBe(String(time.now()));
-    },
-  );
+  it.each(bodies)('of %s is sent unchanged, with the taken epoch', async (kind, body) => {
+    cloud.offer(1, { case: 'activate', value: { applicationId: 'A' } }, 'activate', 5);
+    await cloud.result(1);
+    const last = cloud.reports.length;
+    const { lastReportId } = made.journal;
+    expect(apply(headsets, { action: 'report', deviceId, [kind]: body })).toBe(1);
+    const report = await waitFor('the report', () => cloud.reports[last]);
+    const { reportId, occurredAtMs, ...reported } = toJson(ReportSchema, report) as Record<string, unknown>;
+    expect(reported).toEqual({ [kind]: body, activationEpoch: '5' });
+    expect(reportId).toBe(String(lastReportId + 1));
+    expect(occurredAtMs).toBe(String(time.now()));
+  });
 
-  it('can be of another time and epoch', async () => {
+  it('can set another time and epoch', async () => {
     apply(headsets, { action: 'report', signal: { level: 1 }, occurredAtMs: '1000', activationEpoch: '0' });
     const report = await waitFor('the report', () => cloud.reports[0]);
     expect([report.occurredAtMs, report.activationEpoch]).toEqual([1000n, 0n]);
@@ -85,14 +82,14 @@ describe('a report by an action', () => {
     ['no behaviour is named colour', { action: 'set', behaviour: { colour: 'red' } as object }],
     ['upload needs path or sizeBytes', { action: 'upload', file: 'a' }],
     ['unknown action', { action: 'dance' } as unknown as Action],
-  ])('says what is wrong with an action: %s', (message, action) => {
+  ])('an invalid action throws an error that names the problem: %s', (message, action) => {
     expect(() => apply(headsets, action)).toThrow(message);
     expect(made.journal.reports.size).toBe(0);
   });
 });
 
 describe('a change of the content by an action', () => {
-  it('shows in the headset, and in an inventory where it tells of it', async () => {
+  it('changes the headset, and is reported if the inventory changes', async () => {
     apply(headsets, { action: 'content', content: { bluetoothOn: false } });
     apply(headsets, { action: 'content', content: { firmwareVersion: '9.003.0' } });
     await waitFor('the inventory', () => cloud.reports.length === 1);
@@ -104,7 +101,7 @@ describe('a change of the content by an action', () => {
 });
 
 describe('a script', () => {
-  it('continues where an operation has taken effect, each effect once', async () => {
+  it('waits for the effect of an operation, and uses each effect once', async () => {
     const done: string[] = [];
     const run = runScript(headsets, [
       { action: 'set', behaviour: { effectMs: 1 } },
@@ -122,7 +119,7 @@ describe('a script', () => {
     await waitFor('the second', () => cloud.reported('customData').length === 2);
   });
 
-  it('of the README plays an update, a report, a pairing and an upload', async () => {
+  it('of the README runs an update, a report, a pairing and an upload', async () => {
     const readme = readFileSync(join(process.cwd(), 'services/demo/src/headset/README.md'), 'utf8');
     const example = [...readme.matchAll(/```json\n(.*?)```/gs)].at(-1)?.[1] ?? '';
     const files = new FileServer(200_000);

@@ -5,7 +5,7 @@ import type { DeviceContent } from './content.ts';
 import type { Headset } from './headset.ts';
 
 /**
- * An action on a headset (on all of them when `deviceId` is absent). `set` changes the behaviour
+ * An action on one headset, or on all headsets if `deviceId` is absent. `set` changes the behaviour
  * (behaviour.ts), `content` changes the headset's content and surroundings (content.ts). `report` sends a
  * report in protobuf's JSON form, as in `{"action": "report", "customData": {"success": true}}`;
  * `occurredAtMs` and `activationEpoch` may be given too.
@@ -21,8 +21,7 @@ export type Action = { readonly deviceId?: string; readonly afterMs?: number } &
 );
 
 /**
- * Applies the action; returns the number of headsets. Throws an Error that says what is wrong with the
- * action.
+ * Applies the action and returns the number of headsets. Throws an Error if the action is invalid.
  */
 export function apply(headsets: ReadonlyMap<string, Headset>, action: Action): number {
   const one = action.deviceId === undefined ? undefined : headsets.get(action.deviceId);
@@ -48,7 +47,7 @@ function applyToOne(headset: Headset, action: Action): void {
       Object.assign(headset.behaviour, checkedBehaviour(action.behaviour));
       break;
     case 'content':
-      headset.happen(action.content);
+      headset.changeContent(action.content);
       break;
     case 'report':
       report(headset, action);

@@ -52,7 +52,7 @@ async function ofA(): Promise<Headset> {
 }
 
 describe('an activation by a transaction', () => {
-  it('has what the headset reports only once it has taken effect, over a restart too', async () => {
+  it('sets the epoch of reports only after it has taken effect, also over a restart', async () => {
     let made = await ofA();
     cloud.starts = false;
     cloud.offer(3, activate('B'), 'activate', 3);
@@ -84,7 +84,7 @@ describe('an activation by a transaction', () => {
     ]);
   });
 
-  it('is taken from the welcome also where an offer had its epoch before', async () => {
+  it('is taken from the welcome even if an earlier offer had its epoch', async () => {
     const made = await ofA();
     cloud.starts = false;
     cloud.offer(3, { case: 'reset', value: {} }, 'reset', 2);
@@ -97,7 +97,7 @@ describe('an activation by a transaction', () => {
     expect(snapshots()).toHaveLength(2);
   });
 
-  it('is told everything once, before its result', async () => {
+  it('gets one snapshot, before its result', async () => {
     const made = await ofA();
     expect(made.journal.activation).toMatchObject({ applicationId: 'A', sinceEpoch: 1 });
     expect(kinds(snapshots())).toEqual([
@@ -111,7 +111,7 @@ describe('an activation by a transaction', () => {
     ]);
   });
 
-  it('of the same application again changes the client only', async () => {
+  it('of the same application changes only the client', async () => {
     const made = await ofA();
     cloud.offer(3, { case: 'activate', value: { applicationId: 'A', clientId: 'new' } }, 'activate', 2);
     await cloud.result(3);
@@ -120,7 +120,7 @@ describe('an activation by a transaction', () => {
     expect(made.device.state.wifi).toHaveLength(1);
   });
 
-  it('of another application erases what the former one stored', async () => {
+  it('of another application erases the data of the former application', async () => {
     const made = await ofA();
     cloud.offer(3, activate('B'), 'activate', 3);
     await cloud.result(3);
@@ -132,7 +132,7 @@ describe('an activation by a transaction', () => {
     expect(snapshots()[2]?.body.value).toMatchObject({ power: 'started', batteryPercentage: 69 });
   });
 
-  it('that ends leaves nothing of the application, and no snapshot', async () => {
+  it('that ends erases the data of the application, and gets no snapshot', async () => {
     const made = await ofA();
     cloud.offer(3, { case: 'deactivate', value: { applicationId: 'A' } }, 'deactivate', 2);
     await cloud.result(3);
@@ -145,21 +145,24 @@ describe('an activation by a transaction', () => {
 it.each([
   ['another application', activate('B')],
   ['no application', { case: 'deactivate', value: { applicationId: 'A' } } as const],
-])('the erasure for %s reports no disconnection, whose names are the former one’s', async (_, kind) => {
-  const glove = { name: 'Glove of A', alias: 'g', address: '02:00:00:00:00:0C' };
-  const content = { bluetoothDevices: [{ ...glove, paired: true, connected: true }] };
-  const made = await cloud.online({ content });
-  cloud.offer(1, activate('A'), 'activate', 1);
-  await cloud.result(1);
-  cloud.offer(2, kind, 'next', 2);
-  await cloud.result(2);
-  await settled(made);
-  expect(made.device.state.bluetoothDevices).toEqual([{ ...glove, paired: false, connected: false }]);
-  expect(cloud.reported('bluetoothConnection')).toEqual([]);
-});
+])(
+  'the erasure for %s reports no disconnections, because their names belong to the former application',
+  async (_, kind) => {
+    const glove = { name: 'Glove of A', alias: 'g', address: '02:00:00:00:00:0C' };
+    const content = { bluetoothDevices: [{ ...glove, paired: true, connected: true }] };
+    const made = await cloud.online({ content });
+    cloud.offer(1, activate('A'), 'activate', 1);
+    await cloud.result(1);
+    cloud.offer(2, kind, 'next', 2);
+    await cloud.result(2);
+    await settled(made);
+    expect(made.device.state.bluetoothDevices).toEqual([{ ...glove, paired: false, connected: false }]);
+    expect(cloud.reported('bluetoothConnection')).toEqual([]);
+  },
+);
 
 describe('an activation in welcome', () => {
-  it('by no application tells the languages that its erasure has changed in an ordinary inventory', async () => {
+  it('of no application reports the languages that the erasure has changed in an inventory without snapshot mark', async () => {
     const made = await ofA();
     cloud.offer(3, { case: 'applyLanguages', value: { languages: ['eo'] } }, 'languages', 1);
     await cloud.result(3);
@@ -175,7 +178,7 @@ describe('an activation in welcome', () => {
     expect(cloud.reports.at(-1)).toBe(last);
   });
 
-  it('of another application erases, ends uploads and tells everything once, before anything else', async () => {
+  it('of another application erases data, fails uploads and reports one snapshot, before all other reports', async () => {
     const made = await ofA();
     cloud.acknowledges = false;
     cloud.onUrl = () => undefined;
@@ -187,23 +190,22 @@ describe('an activation in welcome', () => {
     await waitFor('the next session', () => made.sessionEpoch === 2);
     const last = made.report({ case: 'signal', value: { level: 1 } });
     await waitFor('the last report', () => cloud.reports.at(-1)?.reportId === BigInt(last));
-    const told = distinct(cloud.reports).filter(({ reportId }) => reportId >= BigInt(kept));
-    expect(kinds(told)).toEqual([
+    const reported = distinct(cloud.reports).filter(({ reportId }) => reportId >= BigInt(kept));
+    expect(kinds(reported)).toEqual([
       ['customData', 1],
       ['fileUpload', 1],
       ['stateChange', 3],
       ['inventory', 3],
       ['signal', 3],
     ]);
-    expect(told[1]?.body.value).toMatchObject({ file, failure: UrlRefusal.UPLOAD_FAILED });
-    expect(told.map(({ snapshot }) => snapshot)).toEqual([false, false, true, true, false]);
+    expect(reported[1]?.body.value).toMatchObject({ file, failure: UrlRefusal.UPLOAD_FAILED });
+    expect(reported.map(({ snapshot }) => snapshot)).toEqual([false, false, true, true, false]);
     expect(made.device.state.wifi).toEqual([]);
     expect(made.journal.activation).toEqual({
       ...{ applicationId: 'B', clientId: 'client-of-B', clientSecret: 'secret', sinceEpoch: 3 },
     });
     expect(made.journal.uploads.size).toBe(0);
-    // The activation is known now, so neither the next session nor the transaction of the change has an
-    // effect.
+    // The activation is known now: the next session and the transaction of the change have no effect.
     cloud.acknowledges = true;
     await again(made);
     cloud.offer(3, activate('B'), 'activate', 3);
@@ -211,7 +213,7 @@ describe('an activation in welcome', () => {
     expect(snapshots()).toHaveLength(4);
   });
 
-  it('of no application erases, and the transaction of that deactivation has nothing left to do', async () => {
+  it('of no application erases data, and the transaction of that deactivation succeeds without an effect', async () => {
     const made = await ofA();
     cloud.activation = none(2);
     await again(made);
@@ -225,7 +227,7 @@ describe('an activation in welcome', () => {
     expect(await cloud.result(4)).toMatchObject({ success: false });
   });
 
-  it('of the same application after a break tells everything again, and erases nothing', async () => {
+  it('of the same application after an interruption reports a snapshot again, and erases nothing', async () => {
     const made = await ofA();
     cloud.activation = activation('A', 5, 4);
     await again(made);
@@ -250,7 +252,7 @@ describe('an activation in welcome', () => {
     expect(snapshots()).toHaveLength(4);
   });
 
-  it('ends a load of the former application as a failure, and deletes what is loaded', async () => {
+  it('fails an update of the former application that is loading, and deletes its bytes', async () => {
     const files = new FileServer(300_000);
     await files.start();
     try {
@@ -274,7 +276,7 @@ describe('an activation in welcome', () => {
     }
   });
 
-  it('fails a started transaction of the former application, that continues afterwards', async () => {
+  it('fails a started transaction of the former application', async () => {
     const made = await ofA();
     cloud.onUrl = () => undefined;
     const artifact = { sizeBytes: 1n, sha256: new Uint8Array(32), ticket: new Uint8Array(1) };
@@ -295,9 +297,9 @@ describe.each<[string, boolean]>([
   ['welcome', false],
   ['a transaction', true],
 ])(
-  'a headset that dies after any of its writes while it learns another activation from %s',
+  'a headset that dies after any of its writes while it applies another activation from %s',
   (_, byTransaction) => {
-    it('has in the end erased, taken the new one, and told everything once', async () => {
+    it('finally has erased data, taken the new activation, and reported one snapshot', async () => {
       const writes = new Writes();
       writes.record();
       let begun = 0;

@@ -7,35 +7,35 @@ import {
 import type { DeviceState } from './content.ts';
 import type { Device } from './device.ts';
 import type { Journal } from './journal.ts';
-import { type Activation, type ActivationChange, noActivation, type PendingUpload } from './kept.ts';
 import type { Outbox, ReportBody, ReportDetails } from './outbox.ts';
 import { inventory, inventoryChanged } from './results.ts';
+import { type Activation, type ActivationChange, noActivation, type PendingUpload } from './stored-types.ts';
 
-/** A report that a change of the activation causes. */
+/** A report that an activation change causes. */
 interface Draft {
   readonly body: ReportBody;
   readonly details: ReportDetails;
 }
 
-/** The change of an activation, and the reports that it causes. */
+/** An activation change and the reports that it causes. */
 export interface Change {
   readonly change: ActivationChange;
   readonly drafts: readonly Draft[];
 }
 
-/** Whether the stored application's data must be erased before the next application gets the headset. */
+/** Whether the data of the stored application must be erased before `applicationId` becomes active. */
 export function mustErase(stored: Activation, applicationId: string): boolean {
   return stored.applicationId !== '' && stored.applicationId !== applicationId;
 }
 
 /**
- * The change by an ended `activate`, `deactivate` or `reset` (protocol page, "Activations" and "Reset"); undefined
- * for every other operation, and for one of an earlier activation.
+ * Returns the activation change of a finished `activate`, `deactivate` or `reset` (protocol page, "Activations" and
+ * "Reset"). Returns undefined for other operations and for operations of an earlier activation.
  */
 export function changeByTransaction(offer: Offer, journal: Journal, state: DeviceState): Change | undefined {
   const kind = offer.operation?.kind;
   const epoch = Number(offer.activationEpoch);
-  if (kind?.case === 'reset') return wiped(journal, epoch);
+  if (kind?.case === 'reset') return changeByReset(journal, epoch);
   if (epoch < journal.activationEpoch) return undefined;
   if (kind?.case === 'deactivate') return change(noActivation, epoch, journal, state);
   if (kind?.case !== 'activate') return undefined;
@@ -45,7 +45,7 @@ export function changeByTransaction(offer: Offer, journal: Journal, state: Devic
   return change({ applicationId, clientId, clientSecret, sinceEpoch }, epoch, journal, state);
 }
 
-/** The change by the activation in `welcome`; undefined when that is known, or older than the known one. */
+/** Returns the change to the activation in `welcome`; undefined if that activation is known or older. */
 export function changeByWelcome(
   current: CurrentActivation,
   journal: Journal,
@@ -63,8 +63,8 @@ export function changeByWelcome(
 }
 
 /**
- * The new activation, the ends of uploads that are no longer possible, and a snapshot if the application,
- * or its time at this headset, is new. `state`: the headset after the erasure.
+ * Stores the new activation and fails the uploads of the former one. Adds a snapshot if the application is new, or
+ * was deactivated in between. `state`: the headset's state after the erasure.
  */
 function change(activation: Activation, epoch: number, journal: Journal, state: DeviceState): Change {
   const stored = journal.activation;
@@ -79,8 +79,8 @@ function change(activation: Activation, epoch: number, journal: Journal, state: 
   return { change: { activation, epoch, endedUploads: ended.map(({ id }) => id) }, drafts };
 }
 
-/** A reset: the files of uploads are deleted, the activation stays. */
-function wiped(journal: Journal, epoch: number): Change {
+/** The change by a reset: all uploads fail because their files are deleted; the activation stays. */
+function changeByReset(journal: Journal, epoch: number): Change {
   const ended = [...journal.uploads.values()];
   return {
     change: { activation: journal.activation, epoch, endedUploads: ended.map(({ id }) => id) },
@@ -98,37 +98,37 @@ function failedUpload({ file, sizeBytes, epoch }: PendingUpload): Draft {
   };
 }
 
-/** Everything that the headset knows about its own state. */
+/** A report with all known state of the headset. */
 function condition({ condition: { location, ...fields } }: DeviceState): ReportBody {
   return { case: 'stateChange', value: { ...fields, ...(location && { location: { ...location } }) } };
 }
 
-/** The reports of a change, numbered after the last one. */
+/** Assigns the next report ids to the reports of a change. */
 export function reportsOf(change: Change | undefined, outbox: Outbox): Report[] {
   return (change?.drafts ?? []).map(({ body, details }, further) => outbox.draft(body, further, details));
 }
 
 /**
- * Applies the activation in `welcome`: erases first, then stores the activation with its reports in one
- * step.
+ * Applies the activation in `welcome`. The erasure comes first. Then the activation and its reports are stored in
+ * one step.
  */
-export function learn(
+export function applyWelcomeActivation(
   current: CurrentActivation | undefined,
   parts: { journal: Journal; device: Device; outbox: Outbox },
   erased: () => void,
 ): void {
   const { journal, device, outbox } = parts;
   if (!current || !changeByWelcome(current, journal, device.state)) return;
-  // After a death at this point the former activation is still stored, so the next start erases again.
+  // If the process dies after the erasure, the former activation is still stored and the next start erases again.
   const before = device.state;
   if (mustErase(journal.activation, current.applicationId)) {
-    device.happen(device.erased());
+    device.changeContent(device.withoutApplicationData());
     erased();
   }
   const change = changeByWelcome(current, journal, device.state);
   if (!change) return;
   const drafts = [...change.drafts];
-  // Without a snapshot, the changes by the erasure are reported like any change.
+  // A snapshot contains the inventory. Without a snapshot, report what the erasure changed.
   if (drafts.every(({ body }) => body.case !== 'inventory') && inventoryChanged(before, device.state)) {
     drafts.push({ body: inventory(device.state), details: { activationEpoch: change.change.epoch } });
   }

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Backoff } from './backoff.ts';
 
-/** The waits after `ends` session ends. */
+/** Returns the waits after each of `ends` session ends. */
 function waits(backoff: Backoff, ends: number, between: () => void = () => {}): number[] {
   return Array.from({ length: ends }, () => {
     between();
@@ -18,7 +18,7 @@ describe('the back-off', () => {
     jest.restoreAllMocks();
   });
 
-  it('doubles with each end, up to its longest', () => {
+  it('doubles with each end, up to the maximum', () => {
     expect(waits(new Backoff(bounds), 9)).toEqual([
       ...[500, 1000, 2000, 4000, 8000, 16_000, 32_000],
       ...[60_000, 60_000],
@@ -30,14 +30,14 @@ describe('the back-off', () => {
     expect(waits(backoff, 3, () => backoff.welcomed())).toEqual([500, 1000, 2000]);
   });
 
-  it('begins again after an acknowledged report', () => {
+  it('restarts at the first wait after an acknowledged report', () => {
     const backoff = new Backoff(bounds);
     waits(backoff, 3);
     backoff.reset();
     expect(backoff.ended()).toBe(500);
   });
 
-  it('begins again after a session of a minute, not after one that was shorter', () => {
+  it('restarts at the first wait after a session of a minute, but not after a shorter session', () => {
     let now = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => now);
     const backoff = new Backoff(bounds);
@@ -49,12 +49,12 @@ describe('the back-off', () => {
     expect([after(59_999), after(59_999), after(60_000), after(1)]).toEqual([500, 1000, 500, 1000]);
   });
 
-  it('is no shorter than what was asked for', () => {
+  it('is not shorter than the requested minimum', () => {
     const backoff = new Backoff(bounds);
-    backoff.atLeast(10_000);
-    backoff.atLeast(5000);
+    backoff.raiseMinimum(10_000);
+    backoff.raiseMinimum(5000);
     expect(backoff.wait(1)).toBeGreaterThan(9000);
-    backoff.awayFor(0);
+    backoff.replaceMinimum(0);
     expect(backoff.wait(1)).toBe(1);
   });
 });

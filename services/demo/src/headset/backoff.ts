@@ -4,8 +4,8 @@ import { type BackoffBounds, backoffMs } from '@headset-cloud/runtime/backoff.ts
 const goodSessionMs = 60_000;
 
 /**
- * How long a headset waits before it connects again (protocol page, "Connecting"). A welcome alone does not
- * reset the wait, because the cause that ends sessions may follow each welcome.
+ * Wait before the next connection attempt (protocol page, "Connecting"). A welcome alone does not reset the wait: a
+ * fault that ends each session shortly after its welcome must not cause a fast reconnect loop.
  */
 export class Backoff {
   readonly #bounds: BackoffBounds;
@@ -17,17 +17,17 @@ export class Backoff {
     this.#bounds = bounds;
   }
 
-  /** A session has begun. */
+  /** Call it when a session has begun. */
   welcomed(): void {
     this.#welcomedMs = performance.now();
   }
 
-  /** A report was acknowledged, or the server drains. */
+  /** Call it when a report was acknowledged, or when the server drains. */
   reset(): void {
     this.#failures = 0;
   }
 
-  /** A session or a connection attempt has ended. Returns how long to wait; milliseconds. */
+  /** Call it when a session or a connection attempt has ended. Returns the wait; milliseconds. */
   ended(): number {
     const lastedMs = this.#welcomedMs === undefined ? 0 : performance.now() - this.#welcomedMs;
     this.#welcomedMs = undefined;
@@ -36,17 +36,17 @@ export class Backoff {
     return backoffMs(this.#failures, this.#bounds);
   }
 
-  /** The next connection comes no sooner than after `ms`. */
-  atLeast(ms: number): void {
+  /** Sets a minimum for the next wait; milliseconds. */
+  raiseMinimum(ms: number): void {
     this.#notBeforeMs = Math.max(this.#notBeforeMs, Date.now() + ms);
   }
 
-  /** The next connection comes after `ms`, whatever wait was requested before. */
-  awayFor(ms: number): void {
+  /** Replaces the minimum of the next wait; milliseconds. */
+  replaceMinimum(ms: number): void {
     this.#notBeforeMs = Date.now() + ms;
   }
 
-  /** `ms`, or the rest of a longer requested wait; milliseconds. */
+  /** Returns `ms`, or the remaining minimum wait if that is longer; milliseconds. */
   wait(ms: number): number {
     return Math.max(ms, this.#notBeforeMs - Date.now(), 0);
   }

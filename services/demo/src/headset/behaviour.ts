@@ -1,8 +1,7 @@
-/** Points at which a test can kill a headset, between receiving a transaction and the acknowledgement. */
+/** Points between an offer and the acknowledgement of its result, at which a test can kill the headset's process. */
 export const deathPoints = ['received', 'ready-sent', 'started', 'effect-done', 'result-sent'] as const;
 /**
- * All death points; the others are: an update is loading, its installation begins, an upload is stored, the
- * answer to a revoke is durable but not sent, the former application's data is erased and nothing else done.
+ * All death points. The README describes them ("Death").
  */
 export const allDeathPoints = [
   ...deathPoints,
@@ -10,13 +9,13 @@ export const allDeathPoints = [
 ] as const;
 export type DeathPoint = (typeof allDeathPoints)[number];
 
-/** How the simulated device, its network and its apps behave. A test can change it while the headset runs. */
+/** Behaviour of the simulated device, its network and its apps. A test can change it while the headset runs. */
 export interface Behaviour {
-  /** False: answers no offer. */
+  /** False: offers are not answered. */
   answersOffers: boolean;
-  /** False: the work that was started has no effect and no result. */
+  /** False: started work has no effect and no result. */
   answersStarts: boolean;
-  /** How long the work of a transaction takes (for an update: its installation); milliseconds. */
+  /** Duration of a transaction's work (for an update: of its installation); milliseconds. */
   effectMs: number;
   /** False: results are failures, and there is no effect. */
   succeeds: boolean;
@@ -32,15 +31,15 @@ export interface Behaviour {
   downloadBytesPerSecond: number;
   /** Interrupts the download of an update after this many bytes; 0: never. */
   cutDownloadAtBytes: number;
-  /** The next this many downloads have a wrong byte. */
+  /** Number of coming downloads that contain a wrong byte. */
   corruptDownloads: number;
-  /** The wait after an interrupted download, doubled each time up to 30 s; milliseconds. */
+  /** Wait after an interrupted download, doubled each time up to 30 s; milliseconds. */
   downloadRetryMs: number;
-  /** An update fails when no byte arrives in this time, without the time in which it has no URL; milliseconds. */
+  /** An update fails if no byte arrives for this long. Time without a download URL does not count; milliseconds. */
   downloadPatienceMs: number;
-  /** An upload fails when no byte of it or of the answer moves for this long; milliseconds. */
+  /** An upload fails if no byte of the request or the response moves for this long; milliseconds. */
   putIdleMs: number;
-  /** How long a reset keeps the headset offline; milliseconds. */
+  /** Offline time of a reset; milliseconds. */
   resetMs: number;
 }
 

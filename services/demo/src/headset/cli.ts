@@ -14,25 +14,25 @@ import { runScript, type Step } from './script.ts';
 
 const usage = `Simulated headsets. Usage:
   node main.ts --server HOST:PORT (--key-file FILE | --keys DIR) [options]
-  --ca FILE              TLS; the server's certificate must be of these authorities (PEM)
+  --ca FILE              use TLS; certificate authorities (PEM) for the server's certificate
   --state DIR            journal and effects of each headset (needed unless --durability none)
   --durability WORD      full (fsync), process (survives kill -9; default), none (memory only)
   --audience TEXT        audience of the tokens
   --client-version V     --firmware-version V     --apps package@version,…     --languages ja,en
   --content FILE         JSON: the initial content and surroundings of the headset (README.md)
   --effect-ms N          duration of the work
-  --fail                 all results are failures
+  --fail                 all operations fail
   --app-answer TEXT      the called app answers with TEXT     --app-data TEXT   its custom data
   --skew-ms N            offset of the headset's clock
-  --behaviour JSON       any behaviour (behaviour.ts), e.g. '{"progressIntervalMs":500}'
-  --die POINT[=N]        kill -9 itself at the N-th time: ${allDeathPoints.join(', ')}
-  --backoff-ms A-B       wait between two tries to connect: first and longest (default 500-60000)
+  --behaviour JSON       any settings of behaviour.ts, e.g. '{"progressIntervalMs":500}'
+  --die POINT[=N]        kill the process (SIGKILL) at the N-th time; POINT: ${allDeathPoints.join(', ')}
+  --backoff-ms A-B       first and longest wait between connection attempts (default 500-60000)
   --connect-rate N       new connections per second (default 500)
   --script FILE          JSON array of steps (README.md); --control-port N: HTTP on 127.0.0.1; --stdin: one action per line
   --quiet                print no messages
 `;
 
-/** Secrets of an activation are not shown. */
+/** Prints a line as JSON. Secrets of an activation are masked. */
 function print(line: unknown): void {
   const masked = (key: string, value: unknown) => (key === 'clientSecret' && value ? '…' : value);
   process.stdout.write(`${JSON.stringify(line, masked)}\n`);
@@ -46,8 +46,8 @@ function oneOf<T extends string>(words: readonly T[], value: string, flag: strin
 }
 
 /**
- * Runs the headsets that `args` describe, until a signal ends the process. `make`: for a test that changes the
- * headset. Throws an Error that says which argument is wrong.
+ * Runs the headsets that `args` describe until a signal ends the process. `make` creates a headset; a test can pass
+ * its own. Throws an Error that names an invalid argument.
  */
 export async function runHeadsets(
   args: readonly string[],

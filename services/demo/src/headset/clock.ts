@@ -1,13 +1,13 @@
 import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 
-/** The headset's clock with the correction that the cloud's answers give (protocol page, "A wrong clock"). */
+/** The headset's clock, corrected by the time in the cloud's answers (protocol page, "A wrong clock"). */
 export class CorrectedClock {
   readonly #clock: Clock;
   readonly #skewMs: () => number;
   #correctionMs = 0;
   #openedAtMs = 0;
 
-  /** `skewMs`: the simulated error of the headset's own clock. */
+  /** `skewMs`: simulated error of the headset's own clock; milliseconds. */
   constructor(clock: Clock, skewMs: () => number) {
     this.#clock = clock;
     this.#skewMs = skewMs;
@@ -23,14 +23,14 @@ export class CorrectedClock {
     return this.uncorrected() + this.#correctionMs;
   }
 
-  /** A connection is being opened. */
+  /** Call it before a connection is opened. */
   opening(): void {
     this.#openedAtMs = monotonicMs(this.#clock);
   }
 
   /**
-   * Corrects the clock by the time in the cloud's answer. The cloud read its clock at some moment since the
-   * connection was opened: a correction that agrees with one of these moments stays.
+   * Corrects the clock by the time in the cloud's answer. The cloud read its clock at an unknown moment since the
+   * connection was opened. If the current correction is possible for one such moment, it stays.
    */
   correct(serverTimeMs: number): void {
     const leastMs = serverTimeMs - this.uncorrected();

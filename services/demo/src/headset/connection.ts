@@ -25,22 +25,22 @@ export interface StreamEnd {
   readonly retryAfterMs: number;
 }
 
-/** Events of a stream. Both are called after `open` has returned. */
+/** Callbacks of a stream. Neither is called before `open` has returned. */
 export interface StreamEvents {
   received(message: ConnectResponse): void;
   ended(end: StreamEnd): void;
 }
 
 export interface Stream {
-  /** `sent` is called when the message is handed to the network. */
+  /** Sends a message. Calls `sent` when the message is passed to the network. */
   send(message: ConnectRequest, sent?: () => void): void;
-  /** Closes the headset's half. */
+  /** Closes the headset's side of the stream. */
   end(): void;
   /** Ends the stream without waiting for the cloud. */
   cancel(): void;
 }
 
-/** The headset's connection to the cloud. A client with another gRPC library implements this port. */
+/** The headset's connection to the cloud. To use another gRPC library, implement this interface. */
 export interface Connection {
   /** Opens the stream of the next session; connects if necessary. */
   open(token: string, events: StreamEvents): Stream;
@@ -51,15 +51,15 @@ export interface Connection {
 
 const path = `/${HeadsetLinkService.typeName}/${HeadsetLinkService.method.connect.name}`;
 
-/** The connection by grpc-js. Each headset has its own, as real headsets do. */
+/** A connection with grpc-js. Each headset has its own, like a real headset. */
 export class GrpcConnection implements Connection {
   readonly #dial: () => Client;
   #client: Client;
 
-  /** `ca`: certificate authorities (PEM) for the server's certificate; without it the connection has no TLS. */
+  /** `ca`: certificate authorities (PEM) for the server's certificate; absent: no TLS. */
   constructor(server: string, options: ChannelOptions = {}, ca?: string) {
     const allOptions = {
-      // Protocol page, "Connecting": pings each 20 s, answered within 8 s.
+      // Protocol page, "Connecting": a ping every 20 s, with an answer within 8 s.
       'grpc.keepalive_time_ms': 20_000,
       'grpc.keepalive_timeout_ms': 8_000,
       'grpc.keepalive_permit_without_calls': 0,
@@ -84,7 +84,7 @@ export class GrpcConnection implements Connection {
       metadata,
     );
     call.on('data', received);
-    // grpc-js throws errors that have no listener; the status has the same content.
+    // Without a listener, grpc-js throws the error. The status has the same content.
     call.on('error', () => {});
     call.on('status', (end: StatusObject) => {
       const trailer = (name: string) => Number(end.metadata.get(name)[0] ?? 0);

@@ -30,10 +30,10 @@ export interface ConnectivityAnswer {
 }
 
 /**
- * The result of a connectivity operation, and the headset's state after it; `state` is absent when nothing
+ * The result of a connectivity operation. `state`: the headset's state after the operation; absent if nothing
  * changes.
  */
-export interface Found {
+export interface ConnectivityOutcome {
   readonly message: string;
   readonly connectivity: ConnectivityAnswer;
   readonly state?: DeviceState;
@@ -41,18 +41,18 @@ export interface Found {
 
 type Kind = Operation['kind'];
 
-function found(
+function outcome(
   statusCode: number,
   message: string,
   more: Partial<ConnectivityAnswer> = {},
   state?: DeviceState,
-): Found {
+): ConnectivityOutcome {
   const connectivity = { statusCode, devices: [], networks: [], state: RadioState.UNSPECIFIED, ...more };
   return { message, connectivity, ...(state && { state }) };
 }
 
-/** Does a connectivity operation; undefined for any other operation. */
-export function connectivity(kind: Kind, device: DeviceState): Found | undefined {
+/** Performs a connectivity operation. Returns undefined for other operations. */
+export function connectivity(kind: Kind, device: DeviceState): ConnectivityOutcome | undefined {
   switch (kind.case) {
     case 'listConnectivity':
       return list(kind.value.networkType, kind.value.target, device);
@@ -73,36 +73,36 @@ export function connectivity(kind: Kind, device: DeviceState): Found | undefined
   }
 }
 
-function list(type: NetworkType, target: ConnectivityTarget, device: DeviceState): Found {
+function list(type: NetworkType, target: ConnectivityTarget, device: DeviceState): ConnectivityOutcome {
   switch (type) {
     case NetworkType.BLUETOOTH: {
-      if (!device.bluetoothOn) return found(403, 'Bluetooth is off.');
+      if (!device.bluetoothOn) return outcome(403, 'Bluetooth is off.');
       const known = device.bluetoothDevices.filter((d) => d.paired || d.around !== false);
       const wanted = known.filter(
         (d) =>
           target === ConnectivityTarget.ALL ||
           (target === ConnectivityTarget.CONNECTED ? d.connected : !d.connected && d.around !== false),
       );
-      return found(200, 'listed', { devices: wanted.map((d) => shown(d)) });
+      return outcome(200, 'listed', { devices: wanted.map((d) => shown(d)) });
     }
     case NetworkType.WIFI:
-      return found(200, 'listed', { networks: wanted(wifiNetworks(device), target) });
+      return outcome(200, 'listed', { networks: selected(wifiNetworks(device), target) });
     case NetworkType.APN:
-      return found(200, 'listed', { networks: wanted(accessPoints(device), target) });
+      return outcome(200, 'listed', { networks: selected(accessPoints(device), target) });
     default:
-      return found(500, 'This kind of network cannot be listed.');
+      return outcome(500, 'This kind of network cannot be listed.');
   }
 }
 
 type ShownNetwork = ConnectivityAnswer['networks'][number];
 
-function wanted(networks: ShownNetwork[], target: ConnectivityTarget): ShownNetwork[] {
+function selected(networks: ShownNetwork[], target: ConnectivityTarget): ShownNetwork[] {
   if (target === ConnectivityTarget.ALL) return networks;
   const mode = target === ConnectivityTarget.CONNECTED ? NetworkMode.CONNECTED : NetworkMode.AVAILABLE;
   return networks.filter((network) => network.mode === mode);
 }
 
-/** The first registered network in reach is the connected one. */
+/** The headset is connected to the first registered network in reach. */
 function wifiNetworks({ wifi, wifiAround }: DeviceState): ShownNetwork[] {
   const connected = wifi.find(({ ssid }) => wifiAround.some((around) => around.ssid === ssid));
   const inReach = wifiAround.map(({ ssid, level, security }) => {
@@ -123,7 +123,7 @@ function wifiNetworks({ wifi, wifiAround }: DeviceState): ShownNetwork[] {
   return [...inReach, ...away];
 }
 
-/** The first access point is the one in use. */
+/** The first access point is in use. */
 function accessPoints({ apns, signalLevel }: DeviceState): ShownNetwork[] {
   return apns.map((apn, networkId) => ({
     mode: networkId === 0 ? NetworkMode.CONNECTED : NetworkMode.AVAILABLE,
@@ -131,10 +131,10 @@ function accessPoints({ apns, signalLevel }: DeviceState): ShownNetwork[] {
   }));
 }
 
-function radio(type: NetworkType, enabled: boolean, device: DeviceState): Found {
-  if (type !== NetworkType.BLUETOOTH) return found(400, 'Only Bluetooth has a state.');
+function radio(type: NetworkType, enabled: boolean, device: DeviceState): ConnectivityOutcome {
+  if (type !== NetworkType.BLUETOOTH) return outcome(400, 'Only Bluetooth has a state.');
   const state = enabled ? RadioState.ENABLED : RadioState.DISABLED;
-  return found(
+  return outcome(
     200,
     enabled ? 'enabled' : 'disabled',
     { state },
@@ -148,41 +148,52 @@ function radio(type: NetworkType, enabled: boolean, device: DeviceState): Found 
   );
 }
 
-function reset(type: NetworkType, device: DeviceState): Found {
-  if (type !== NetworkType.BLUETOOTH) return found(500, 'Only Bluetooth can be reset.');
+function reset(type: NetworkType, device: DeviceState): ConnectivityOutcome {
+  if (type !== NetworkType.BLUETOOTH) return outcome(500, 'Only Bluetooth can be reset.');
   const bluetoothDevices = device.bluetoothDevices.map((d) => ({ ...d, paired: false, connected: false }));
-  return found(200, 'reset', {}, { ...device, bluetoothDevices });
+  return outcome(200, 'reset', {}, { ...device, bluetoothDevices });
 }
 
-function pair(macAddress: string, device: DeviceState): Found {
+function pair(macAddress: string, device: DeviceState): ConnectivityOutcome {
   const refused = refusal(macAddress, device);
   if (refused) return refused;
-  const one = lookUp(macAddress, device);
-  if (one?.paired) return found(409, 'The device is paired already.');
-  if (!one || one.around === false) return found(404, 'The device is not in reach.');
-  return changed(device, one, { ...one, paired: true, connected: true }, 'paired');
+  const neighbour = lookUp(macAddress, device);
+  if (neighbour?.paired) return outcome(409, 'The device is paired already.');
+  if (!neighbour || neighbour.around === false) return outcome(404, 'The device is not in reach.');
+  return changed(device, neighbour, { ...neighbour, paired: true, connected: true }, 'paired');
 }
 
-function changePairing(macAddress: string, connect: boolean, device: DeviceState): Found {
+function changePairing(macAddress: string, connect: boolean, device: DeviceState): ConnectivityOutcome {
   const refused = refusal(macAddress, device);
   if (refused) return refused;
-  const one = lookUp(macAddress, device);
-  if (!one?.paired) return found(404, 'The device is not paired.');
-  if (connect && one.around === false) return found(404, 'The device is not in reach.');
-  return changed(device, one, { ...one, connected: connect }, connect ? 'connected' : 'disconnected');
+  const neighbour = lookUp(macAddress, device);
+  if (!neighbour?.paired) return outcome(404, 'The device is not paired.');
+  if (connect && neighbour.around === false) return outcome(404, 'The device is not in reach.');
+  return changed(
+    device,
+    neighbour,
+    { ...neighbour, connected: connect },
+    connect ? 'connected' : 'disconnected',
+  );
 }
 
-function unpair(macAddress: string, device: DeviceState): Found {
+function unpair(macAddress: string, device: DeviceState): ConnectivityOutcome {
   const refused = refusal(macAddress, device);
   if (refused) return refused;
-  const one = lookUp(macAddress, device);
-  if (!one?.paired) return found(404, 'The device is not paired.');
-  return changed(device, one, { ...one, paired: false, connected: false }, 'unpaired', BluetoothMode.DELETED);
+  const neighbour = lookUp(macAddress, device);
+  if (!neighbour?.paired) return outcome(404, 'The device is not paired.');
+  return changed(
+    device,
+    neighbour,
+    { ...neighbour, paired: false, connected: false },
+    'unpaired',
+    BluetoothMode.DELETED,
+  );
 }
 
-function refusal(macAddress: string, device: DeviceState): Found | undefined {
-  if (!/^[\da-f]{2}(:[\da-f]{2}){5}$/i.test(macAddress)) return found(400, 'This is no MAC address.');
-  return device.bluetoothOn ? undefined : found(403, 'Bluetooth is off.');
+function refusal(macAddress: string, device: DeviceState): ConnectivityOutcome | undefined {
+  if (!/^[\da-f]{2}(:[\da-f]{2}){5}$/i.test(macAddress)) return outcome(400, 'This is no MAC address.');
+  return device.bluetoothOn ? undefined : outcome(403, 'Bluetooth is off.');
 }
 
 function lookUp(macAddress: string, device: DeviceState): BluetoothNeighbour | undefined {
@@ -196,13 +207,13 @@ function changed(
   after: BluetoothNeighbour,
   message: string,
   mode?: BluetoothMode,
-): Found {
+): ConnectivityOutcome {
   const bluetoothDevices = device.bluetoothDevices.map((d) => (d === before ? after : d));
-  return found(200, message, { devices: [shown(after, mode)] }, { ...device, bluetoothDevices });
+  return outcome(200, message, { devices: [shown(after, mode)] }, { ...device, bluetoothDevices });
 }
 
-function shown(one: BluetoothNeighbour, mode?: BluetoothMode): ConnectivityAnswer['devices'][number] {
-  const { paired, connected, name, alias, address } = one;
+function shown(neighbour: BluetoothNeighbour, mode?: BluetoothMode): ConnectivityAnswer['devices'][number] {
+  const { paired, connected, name, alias, address } = neighbour;
   const seen = paired ? BluetoothMode.DISCONNECTED : BluetoothMode.DETECTED;
   return {
     mode: mode ?? (connected ? BluetoothMode.CONNECTED : seen),

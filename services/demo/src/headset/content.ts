@@ -11,16 +11,16 @@ export interface BluetoothNeighbour {
   readonly address: string;
   readonly paired: boolean;
   readonly connected: boolean;
-  /** Whether it is in reach. Default true. */
+  /** Whether the device is in reach. Default true. */
   readonly around?: boolean;
 }
 
 /** A Wi-Fi network in reach. */
 export interface WifiNeighbour {
   readonly ssid: string;
-  /** Strength on the headset's own scale. */
+  /** Signal strength on the headset's own scale. */
   readonly level: number;
-  /** WPA, WEP or NONE. */
+  /** `WPA`, `WEP` or `NONE`. */
   readonly security: string;
 }
 
@@ -41,25 +41,25 @@ export interface DeviceContent {
   readonly languages: readonly string[];
   readonly apns: readonly Readonly<Record<string, unknown>>[];
   readonly wifi: readonly { readonly ssid: string; readonly password?: string; readonly security?: string }[];
-  /** JSON text; empty when never set. */
+  /** JSON text; empty if never set. */
   readonly launcherKeys: string;
   readonly bluetoothOn: boolean;
   readonly bluetoothDevices: readonly BluetoothNeighbour[];
   readonly wifiAround: readonly WifiNeighbour[];
-  /** Of the mobile network, 0 to 4. */
+  /** Signal level of the mobile network, 0 to 4. */
   readonly signalLevel: number;
   readonly condition: Condition;
 }
 
-/** Never changed in place. */
+/** An immutable copy of the content. */
 export type DeviceState = Readonly<DeviceContent>;
 
-/** The language that the headset uses: the first of its list (specification API 5). */
+/** The active language: the first of the list (specification API 5). */
 export function languageInUse({ languages }: Pick<DeviceState, 'languages'>): string {
   return languages[0] ?? factoryContent.languages[0] ?? '';
 }
 
-/** A headset as it leaves the factory. */
+/** The content of a new headset. */
 export const factoryContent: DeviceContent = {
   firmwareVersion: '9.001.0',
   apps: [],

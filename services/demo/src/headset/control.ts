@@ -20,8 +20,9 @@ export function describe(headset: Headset): Record<string, unknown> {
 }
 
 /**
- * A control port on the loopback address: `POST /actions` with one action, `GET /headsets`, and `GET
- * /headsets/IMEI`, which also shows the device's content. Returns its address and a function that closes it.
+ * Starts an HTTP server on the loopback address: `POST /actions` with one action, `GET /headsets`, and
+ * `GET /headsets/IMEI`, which also returns the device's content. Returns the server's URL and a function that closes
+ * it.
  */
 export async function listenForControl(
   headsets: ReadonlyMap<string, Headset>,

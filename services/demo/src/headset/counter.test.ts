@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts a headset with the state of the one before. */
+/** Starts a headset with the stored state of the previous one. */
 function boot() {
   for (const journal of open.splice(0)) journal.close();
   const journal = new Journal(new LineFile(join(directory, 'journal.jsonl'), 'process'));
@@ -26,13 +26,13 @@ function boot() {
   const send = (report: Report) => void sent.push(report);
   const outbox = new Outbox({ journal, nowMs: () => nowMs, send });
   const level = (value: number) => void outbox.add({ case: 'signal', value: { level: value } });
-  const told = () =>
+  const reported = () =>
     sent.map(({ reportId, body }) => [Number(reportId), body.case === 'signal' ? body.value.level : -1]);
-  return { journal, outbox, level, told };
+  return { journal, outbox, level, reported };
 }
 
-describe('what has ended', () => {
-  it('is remembered for 30 days, and longer where less than 10,000 have ended since', () => {
+describe('the outcome of a transaction', () => {
+  it('is remembered for 30 days, and longer until 10,000 newer outcomes exist', () => {
     const { journal, outbox } = boot();
     const end = (id: number, occurredAtMs: number) => {
       const result = { case: 'result' as const, value: { transactionId: BigInt(id) } };
@@ -50,66 +50,66 @@ describe('what has ended', () => {
   });
 });
 
-describe('the numbers of reports', () => {
-  it('begin at the clock where there is no state', () => {
-    const { outbox, level, told } = boot();
+describe('report ids', () => {
+  it('start at the clock if there is no state', () => {
+    const { outbox, level, reported } = boot();
     level(1);
     outbox.open(0);
     level(2);
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       [nowMs, 1],
       [nowMs + 1, 2],
     ]);
   });
 
-  it('begin above what the cloud has, where that is more', () => {
-    const { outbox, level, told } = boot();
+  it('start above the acknowledged id if that is higher', () => {
+    const { outbox, level, reported } = boot();
     outbox.open(nowMs + 5);
     level(1);
-    expect(told()).toEqual([[nowMs + 6, 1]]);
+    expect(reported()).toEqual([[nowMs + 6, 1]]);
   });
 
-  it('continue where they were, whatever was reported before the welcome', () => {
+  it('continue after the last stored id, also for reports before the welcome', () => {
     const first = boot();
     first.outbox.open(0);
     first.level(1);
     first.outbox.acknowledged(nowMs);
-    const { outbox, level, told } = boot();
+    const { outbox, level, reported } = boot();
     level(2);
     outbox.open(nowMs);
     level(3);
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       [nowMs + 1, 2],
       [nowMs + 2, 3],
     ]);
   });
 
-  it('of an older copy rise above what the cloud has: nothing that was reported before the welcome is lost', () => {
+  it('of a restored older copy are raised above the acknowledged id, and no report before the welcome is lost', () => {
     const first = boot();
     first.outbox.open(0);
     first.level(1);
     first.outbox.acknowledged(nowMs);
     boot().level(2);
-    // The second boot without a welcome: the report of the first boot has no final number yet.
-    const { outbox, level, told } = boot();
+    // The second boot without a welcome: the report of the first boot has no final id yet.
+    const { outbox, level, reported } = boot();
     level(3);
     outbox.open(nowMs + 1);
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       [nowMs + 2, 2],
       [nowMs + 3, 3],
     ]);
     const last = boot();
     last.outbox.open(nowMs + 1);
-    expect(last.told()).toEqual(told());
+    expect(last.reported()).toEqual(reported());
   });
 
-  it('stay as they are once they were sent', () => {
-    const { outbox, level, told } = boot();
+  it('do not change after they were sent', () => {
+    const { outbox, level, reported } = boot();
     outbox.open(0);
     level(1);
     outbox.close();
     outbox.open(0);
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       [nowMs, 1],
       [nowMs, 1],
     ]);
@@ -117,7 +117,7 @@ describe('the numbers of reports', () => {
 });
 
 describe('a remembered outcome', () => {
-  it('has the time and the epoch of its end, and whether the app has answered, over restarts', () => {
+  it('keeps the time and epoch of its end, and whether the app has answered, over restarts', () => {
     const first = boot();
     first.outbox.open(0);
     const result = first.outbox.draft({ case: 'result', value: { transactionId: 7n } }, 0, {

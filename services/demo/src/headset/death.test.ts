@@ -49,7 +49,7 @@ describe('a headset that is killed', () => {
   it.each(deathPoints)(
     'at the point "%s" has, after its restart, one effect and a reported result',
     async (point) => {
-      // Like transactions: a finished transaction waits for its report, every other one is offered again.
+      // Like the platform: wait for the report of a finished transaction, and offer every other transaction again.
       let over = false;
       world.onOnline = async ({ held }) => ({
         offers: over || held.some((h) => h.state === HeldState.FINISHED) ? [] : [offer(1)],

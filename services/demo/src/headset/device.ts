@@ -1,10 +1,10 @@
 import { type DeviceContent, type DeviceState, factoryContent } from './content.ts';
-import type { Outcome } from './kept.ts';
 import type { LineFile } from './line-file.ts';
+import type { Outcome } from './stored-types.ts';
 
-/** One line of the file; the newest line holds the whole state. */
+/** One line of the file. The newest line contains the whole state. */
 interface Line {
-  /** The last transaction that changed the device, and how it ended. */
+  /** The last transaction that changed the device, and its outcome. */
   readonly last?: LastChange | undefined;
   readonly state: DeviceState;
 }
@@ -17,8 +17,8 @@ interface LastChange {
 const compactAboveLines = 200;
 
 /**
- * The part of the headset that transactions change. Each change is one line, which also names the
- * transaction and its outcome, so that after a death the change is not made again.
+ * The part of the headset that transactions change. Each change writes one line with the new state, the transaction
+ * and its outcome. After a crash, this line shows that the change must not be made again.
  */
 export class Device {
   readonly #file: LineFile;
@@ -40,17 +40,16 @@ export class Device {
     return this.#line.state;
   }
 
-  /** The state after a reset: the initial content, with the present firmware and condition. */
-  wiped(): DeviceState {
+  /** The state after a reset: the initial content with the current firmware and condition. */
+  afterReset(): DeviceState {
     const { condition, firmwareVersion } = this.state;
     return { ...this.#initial, condition, firmwareVersion };
   }
 
   /**
-   * The state without an application's data: settings, networks and pairings (protocol page,
-   * "Activations").
+   * The state without the application's data: settings, networks and pairings (protocol page, "Activations").
    */
-  erased(): DeviceState {
+  withoutApplicationData(): DeviceState {
     const { apns, wifi, launcherKeys, languages } = this.#initial;
     const bluetoothDevices = this.state.bluetoothDevices.map((d) => ({
       ...d,
@@ -60,19 +59,19 @@ export class Device {
     return { ...this.state, apns, wifi, launcherKeys, languages, bluetoothDevices };
   }
 
-  /** How the transaction that made the last change ended; undefined for every other transaction. */
+  /** Returns the outcome of the transaction that made the last change; undefined for other transactions. */
   outcomeOf(transactionId: number): Outcome | undefined {
     const { last } = this.#line;
     return last?.transactionId === transactionId ? last.outcome : undefined;
   }
 
-  /** A transaction's change, and its outcome, in one step. */
+  /** Stores a transaction's change and its outcome in one step. */
   change(state: DeviceState, transactionId: number, outcome: Outcome): void {
     this.#write({ last: { transactionId, outcome }, state });
   }
 
-  /** Applies a change that no transaction caused. Throws for an unknown part of the content. */
-  happen(content: Partial<DeviceContent>): void {
+  /** Changes parts of the content without a transaction. Throws an Error for an unknown part. */
+  changeContent(content: Partial<DeviceContent>): void {
     checkContent(content);
     this.#write({ last: this.#line.last, state: { ...this.state, ...content } });
   }

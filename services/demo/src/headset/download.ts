@@ -2,28 +2,28 @@ import { open, stat, truncate } from 'node:fs/promises';
 import type { GetOptions, Http } from './http.ts';
 
 /**
- * How a download ended. `whole`: all bytes are there. `cut`: some bytes are missing, and it can be resumed.
- * `refused`: the URL is not valid (any more). `wrong`: the URL serves another file.
+ * The end of a download. `whole`: all bytes are loaded. `cut`: bytes are missing, and the download can be resumed.
+ * `refused`: the URL is invalid or has expired. `wrong`: the URL serves a different file.
  */
 export type LoadEnd = 'whole' | 'cut' | 'refused' | 'wrong';
 
 export interface LoadOptions {
   readonly http: Http;
   readonly url: string;
-  /** The target file; bytes that are there already are not loaded again. */
+  /** The target file. Bytes in this file are not loaded again. */
   readonly path: string;
-  /** Size of the whole file; bytes. */
+  /** Size of the complete file; bytes. */
   readonly sizeBytes: number;
   readonly signal: AbortSignal;
-  /** Called with the number of bytes that are there. */
+  /** Called with the number of bytes that are loaded so far. */
   onBytes(bytes: number): void;
 }
 
-/** A download that is idle for this long is interrupted; milliseconds. */
+/** A download without new bytes for this long is interrupted; milliseconds. */
 const stallMs = 30_000;
 const mostRedirects = 5;
 
-/** The size of a file; 0 when there is none. */
+/** Returns the size of a file, 0 if it does not exist; bytes. */
 export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
@@ -33,7 +33,7 @@ export async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** Loads the missing bytes of a file. Throws only when `signal` is aborted, or the disk fails. */
+/** Loads the missing bytes of a file. Throws only if `signal` is aborted or the disk fails. */
 export async function load(options: LoadOptions): Promise<LoadEnd> {
   const { http, url, path, sizeBytes, signal } = options;
   let have = await sizeOf(path);
@@ -73,7 +73,7 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   }
 }
 
-/** The response after redirects, each of which keeps the headers; undefined after too many or unsafe ones. */
+/** Follows redirects with the same headers. Returns undefined after too many redirects or an unsafe one. */
 async function follow(http: Http, url: string, options: GetOptions): Promise<Response | undefined> {
   let at = url;
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
@@ -101,6 +101,6 @@ function endOf({ status, headers }: Response, have: number, sizeBytes: number): 
     return length === null || Number(length) === sizeBytes ? 'read' : 'wrong';
   }
   if (status === 416) return 'wrong';
-  // A 204, 300 or 304, or a redirect to nowhere, does not serve the file either.
+  // A 204, 300 or 304, or a redirect without a location, does not serve the file either.
   return status < 500 && status !== 408 && status !== 429 ? 'refused' : 'cut';
 }

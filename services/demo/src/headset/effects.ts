@@ -1,25 +1,24 @@
 import type { LineFile } from './line-file.ts';
 
-/** One line of the effects file: an effect that has taken place on the headset. */
+/** One line of the effects file: an operation that took effect on the headset. */
 export interface Effect {
   readonly transactionId: number;
-  /** The OpenAPI operationId of the call that caused it. */
+  /** The OpenAPI operationId of the call that caused the effect. */
   readonly operation: string;
-  /** Only for a command with extras: each extra as the called app gets it, as text. */
+  /** Only for a command with extras: the text of each extra that the called app receives. */
   readonly extras?: Readonly<Record<string, string>>;
-  /** False: the call of an app that has not returned. Absent: what took place has ended. */
+  /** False: the called app has not returned. Absent: the effect is complete. */
   readonly returned?: false;
 }
 
 /**
- * The effects on a headset, separate from its journal: one line per effect. It stands for the real effect
- * (an app that was called), so tests count its lines to prove "exactly once". An effect that has a line
- * does not take place again.
+ * The effects on a headset: one line per effect, in a file of its own. A line stands for the real effect, for example
+ * the call of an app. Tests count the lines to prove "exactly once". An effect that has a line is never repeated.
  */
 export class Effects {
   readonly #file: LineFile;
   readonly #done = new Set<number>();
-  /** Calls that an earlier process began, and that did not return before it died. */
+  /** App calls that an earlier process began and that did not return before the process died. */
   readonly #interrupted = new Set<number>();
 
   constructor(file: LineFile) {
@@ -30,7 +29,7 @@ export class Effects {
     }
   }
 
-  /** Whether it is a call that the death of the headset interrupted. */
+  /** Whether the process died during the app call of this transaction. */
   isInterrupted(transactionId: number): boolean {
     return this.#interrupted.has(transactionId);
   }
@@ -43,7 +42,7 @@ export class Effects {
     return this.#done.size;
   }
 
-  /** Records the effect, unless it has taken place before. True when it took place now. */
+  /** Records the effect. Returns false if it was recorded before. */
   apply(effect: Effect): boolean {
     if (this.#done.has(effect.transactionId)) return false;
     this.#file.append(effect);

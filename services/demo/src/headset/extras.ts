@@ -5,7 +5,7 @@ import {
   type Offer,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
-/** A number with its original text. */
+/** The original text of a JSON number. */
 class Digits {
   readonly text: string;
 
@@ -14,7 +14,7 @@ class Digits {
   }
 }
 
-/** Whether a value fits each type; every other type is as the JSON text has it. */
+/** Whether a value fits a type. Types without an entry accept any JSON value. */
 const fits: ReadonlyMap<ExtraType, (value: unknown) => boolean> = new Map([
   [ExtraType.STRING, (value) => typeof value === 'string'],
   [ExtraType.BOOLEAN, (value) => typeof value === 'boolean'],
@@ -25,8 +25,8 @@ const fits: ReadonlyMap<ExtraType, (value: unknown) => boolean> = new Map([
   [ExtraType.OBJECT, (value) => isObject(value)],
 ]);
 
-/** Why a command's extras cannot be given to an app; undefined if they can (protocol page, "Commands"). */
-export function unfitExtras({ extrasJson, extraTypes }: Command): string | undefined {
+/** Returns why a command's extras do not fit their types; undefined if they do (protocol page, "Commands"). */
+export function extrasError({ extrasJson, extraTypes }: Command): string | undefined {
   if (extrasJson === '') return undefined;
   let parsed: unknown;
   try {
@@ -49,15 +49,15 @@ function isObject(value: unknown): value is object {
   return !isScalar && !Array.isArray(value);
 }
 
-/** Digits only, perhaps with a minus sign, within the range. */
+/** Whether the text is a whole number (digits with an optional minus sign) of at most `bits` bits. */
 function isWhole(text: string, bits: number): boolean {
   return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
 
 /**
- * Each top-level extra of a command as the called app gets it, as text (protocol page, "Commands"): numbers
- * are read from their original digits, because a long may exceed 2⁵³. Undefined if there are no extras.
- * Call it only for extras that fit.
+ * Returns the text of each top-level extra that the called app receives (protocol page, "Commands"). Numbers are read
+ * from their original digits, because a long may exceed 2⁵³. Returns undefined if there are no extras. Call it only
+ * for extras that fit their types.
  */
 export function receivedExtras(offer: Offer): Record<string, string> | undefined {
   const kind = offer.operation?.kind;
@@ -69,7 +69,7 @@ export function receivedExtras(offer: Offer): Record<string, string> | undefined
   );
 }
 
-/** For JSON.parse, whose type does not know the context yet. */
+/** A reviver for JSON.parse. The library's type lacks the parameter `context`. */
 function withDigits(_: string, value: unknown, context?: { source: string }): unknown {
   return typeof value === 'number' ? new Digits(context?.source ?? String(value)) : value;
 }
@@ -80,6 +80,6 @@ function received(value: unknown, type: Command['extraTypes'][string] | undefine
     return String(isWhole ? BigInt(value.text) : Number(value.text));
   }
   if (typeof value === 'string') return value;
-  // Numbers inside arrays and objects are doubles.
+  // Numbers in arrays and objects are doubles.
   return JSON.stringify(value, (_, inner) => (inner instanceof Digits ? Number(inner.text) : inner));
 }

@@ -81,7 +81,7 @@ describe('a headset', () => {
     expect(await results()).toEqual([1, 2, 3].map((id) => [id, true]));
   });
 
-  it("adds the called app's own answer when it is told to", async () => {
+  it("adds the called app's own answer if the behaviour says so", async () => {
     const made = await online(headset({ behaviour: { appAnswer: true, appAnswerText: 'hi' } }));
     await deliver(1);
     await waitFor('the effect', () => made.effects.count === 1);
@@ -93,7 +93,7 @@ describe('a headset', () => {
     });
   });
 
-  it('takes effect once although a transaction comes in two sessions and again after its end', async () => {
+  it('performs a transaction once although it is offered in two sessions and again after its end', async () => {
     world.onOnline = async () => ({ offers: [offer(1)] });
     const made = await online(headset());
     await settled(made);
@@ -110,7 +110,7 @@ describe('a headset', () => {
     expect(made.sessionEpoch).toBe(1);
   });
 
-  it('does not start what belongs to an older activation, and fails it', async () => {
+  it('fails a transaction of an older activation without starting it', async () => {
     world.onActivation = async () => ({ epoch: 2n, revision: 2n });
     const made = await online(headset());
     await instance.handOver(deviceId, { ...offer(1), activationEpoch: 2n });
@@ -127,7 +127,7 @@ describe('a headset', () => {
     expect(headset().journal.activationEpoch).toBe(2);
   });
 
-  it('never runs what was dropped', async () => {
+  it('never performs a dropped transaction', async () => {
     world.onAccept = async ({ transactionId }) => ({ start: transactionId !== 1n, dropReason: 'canceled' });
     const made = await online(headset());
     await deliver(1, 2);
@@ -136,7 +136,7 @@ describe('a headset', () => {
     expect(effects()).toEqual([2]);
   });
 
-  it('connects again by itself after the server has drained', async () => {
+  it('reconnects after the server has drained', async () => {
     const made = await online(headset());
     const port = instance.service.linkPort();
     await instance.service.stop();
@@ -146,7 +146,7 @@ describe('a headset', () => {
   });
 });
 
-test('nothing is handled that still comes on a stream that go_away has ended', async () => {
+test('messages on a stream after go_away are ignored', async () => {
   const cloud = new Cloud();
   await cloud.start();
   try {
@@ -171,9 +171,9 @@ test('nothing is handled that still comes on a stream that go_away has ended', a
 });
 
 test.each([
-  ['a right clock stays right', 0],
-  ['a wrong one is off by the time under way at most', -3_600_000],
-])('where a welcome was under way for long, %s', async (_, skewMs) => {
+  ['a correct clock stays correct', 0],
+  ['a wrong clock is wrong by at most the delay', -3_600_000],
+])('if a welcome was delayed, %s', async (_, skewMs) => {
   const cloud = new Cloud();
   await cloud.start();
   try {
@@ -182,7 +182,7 @@ test.each([
     cloud.welcomes = false;
     const made = cloud.headset({ behaviour: { skewMs } });
     await waitFor('the hello', () => cloud.hellos.length === 1);
-    // The server read its clock just after it had the hello; the line held the welcome.
+    // The server read its clock when it received the hello. The connection delayed the welcome.
     const serverTimeMs = BigInt(time.now());
     await time.advance(500);
     cloud.send({ case: 'welcome', value: { sessionEpoch: 1n, serverTimeMs } });
@@ -195,7 +195,7 @@ test.each([
   }
 });
 
-test('a connection that is taken and then stays silent is given up for a new one', async () => {
+test('a connection that is accepted and then stays silent is replaced', async () => {
   const connections: Socket[] = [];
   const silent = createServer((socket) => {
     socket.on('error', () => {});
@@ -211,7 +211,7 @@ test('a connection that is taken and then stays silent is given up for a new one
   silent.close();
 });
 
-describe('a headset that misbehaves', () => {
+describe('a headset that violates the protocol', () => {
   const ready = (made: Headset, transactionId: bigint) =>
     made.on('received', ({ body }) => {
       if (body.case === 'offer') made.sendRaw({ case: 'ready', value: { transactionId } });
@@ -220,7 +220,7 @@ describe('a headset that misbehaves', () => {
     made.on('effect', () => made.report({ case: 'result', value: { transactionId, success: true } }));
   it.each<[string, (made: Headset) => unknown]>([
     ['answers offers twice', (made) => ready(made, 1n)],
-    ['answers for an unknown transaction as well', (made) => ready(made, 9999n)],
+    ['also answers for an unknown transaction', (made) => ready(made, 9999n)],
     ['reports results twice', (made) => result(made, 1n)],
     ['reports results of an unknown transaction', (made) => result(made, 9999n)],
   ])('still has one effect when it %s', async (_, misbehave) => {
@@ -234,7 +234,7 @@ describe('a headset that misbehaves', () => {
     expect(await results()).toContainEqual([1, true]);
   });
 
-  it('says nothing when told never to answer', async () => {
+  it('does not answer offers if answersOffers is false', async () => {
     const made = await online(headset({ behaviour: { answersOffers: false } }));
     await deliver(1);
     await waitFor('the offer', () => made.journal.held.has(1));

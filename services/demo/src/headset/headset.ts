@@ -6,7 +6,7 @@ import type { ConnectResponse, Report, Welcome } from '@headset-cloud/proto/devi
 import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import type { BackoffBounds } from '@headset-cloud/runtime/backoff.ts';
 import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
-import { learn } from './activations.ts';
+import { applyWelcomeActivation } from './activations.ts';
 import { Backoff } from './backoff.ts';
 import { type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import { CorrectedClock } from './clock.ts';
@@ -28,37 +28,37 @@ import { Transactions } from './transactions.ts';
 import { Uploads } from './uploads.ts';
 import { UrlRequests } from './urls.ts';
 
-/** Parts of the content that may be given separately; a given `content` wins. */
+/** Parts of the content that can also be set as separate options. `content` has priority. */
 type Installed = Partial<Pick<DeviceContent, 'firmwareVersion' | 'apps' | 'languages'>>;
 
 export interface HeadsetOptions extends SelfDescription, Installed {
-  /** The initial content, also after a reset; missing parts are taken from factoryContent. */
+  /** The content at the first start and after a reset. Missing parts are taken from factoryContent. */
   readonly content?: Partial<DeviceContent>;
   readonly identity: HeadsetKeyFile;
   /** host:port of device-link. */
   readonly server: string;
   /** Certificate authorities (PEM) for the server's certificate; absent: no TLS. */
   readonly ca?: string;
-  /** Folder of the headset's memory; not needed with durability `none`. */
+  /** Folder of the headset's files; not needed with durability `none`. */
   readonly stateDir?: string;
-  /** Default: `process` with a stateDir, else `none`. */
+  /** Default: `process` if `stateDir` is set, otherwise `none`. */
   readonly durability?: Durability;
   readonly audience?: string;
   readonly behaviour?: Partial<Behaviour>;
-  /** Bounds of the wait between two tries to connect; milliseconds. Default 500 to 60 000. */
+  /** First and longest wait between connection attempts; milliseconds. Default 500 and 60 000. */
   readonly backoff?: BackoffBounds;
-  /** How long the headset waits for a welcome; milliseconds. Default 10 000. */
+  /** Maximum wait for a welcome; milliseconds. Default 10 000. */
   readonly welcomeMs?: number;
-  /** Called at each named point; a simulator's process may kill itself there. */
+  /** Called at each death point. The simulator can kill its process there. */
   readonly atPoint?: (point: DeathPoint, transactionId: number) => void;
   readonly channelOptions?: ChannelOptions;
-  /** The headset's clocks before the error that `behaviour` sets; default: the machine's. */
+  /** The headset's clock before the error that `behaviour` sets; default: the system clock. */
   readonly clock?: Clock;
   /** Default: grpc-js to `server`. */
   readonly connection?: Connection;
   /** The HTTP client for updates and uploads. */
   readonly http?: Http;
-  /** Opens a file of the headset's memory by its name; default: in `stateDir`. */
+  /** Opens one of the headset's files by its name; default: in `stateDir`. */
   readonly openFile?: (name: string) => LineFile;
 }
 
@@ -66,11 +66,11 @@ type StateChangeInit = Extract<ReportBody, { case: 'stateChange' }>['value'];
 
 /** Events that tests can wait for. */
 export interface HeadsetEvents {
-  /** A session has begun; its epoch. */
+  /** A session has begun. */
   online: [epoch: number];
-  /** Every message from the cloud, before it is handled. */
+  /** A message from the cloud was received and is not handled yet. */
   received: [message: ConnectResponse];
-  /** An effect took place; of which operationId. */
+  /** An operation took effect; `operation`: its operationId. */
   effect: [transactionId: number, operation: string];
   /** Reports up to this id are acknowledged. */
   acknowledged: [reportId: number];
@@ -78,10 +78,10 @@ export interface HeadsetEvents {
   offline: [code: status, details: string];
 }
 
-/** One headset: connects the parts, and takes what its apps, its wearer and its surroundings do. */
+/** One headset: connects the parts, and offers methods for events of its apps, its wearer and its surroundings. */
 export class Headset extends EventEmitter<HeadsetEvents> {
   readonly deviceId: string;
-  /** May be changed at any time. */
+  /** Can be changed at any time. */
   readonly behaviour: Behaviour;
   readonly journal: Journal;
   readonly effects: Effects;
@@ -161,22 +161,22 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     return this.#session.epoch;
   }
 
-  /** Connects, and keeps connected until `close` or `stayAway`. */
+  /** Connects, and reconnects after each end of a session until `close` or `stayAway`. */
   connect(): void {
     this.#session.connect();
   }
 
-  /** Drops the stream; the headset connects again. */
+  /** Drops the stream. The headset then reconnects. */
   disconnect(): void {
     this.#session.disconnect();
   }
 
-  /** Drops the connection and comes back after `ms`. */
+  /** Drops the connection and reconnects after `ms`. */
   stayAway(ms: number): void {
     this.#session.stayAway(ms);
   }
 
-  /** Ends the stream properly and releases all resources. The files stay. */
+  /** Closes the session and releases all resources. The files stay. */
   async close(): Promise<void> {
     await this.#session.close();
     this.#closed.abort();
@@ -187,11 +187,11 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   }
 
   /**
-   * Adds a report, dated now unless `details` say otherwise; it is stored until it is acknowledged. Returns
-   * the report's id; 0 for a second answer of an app, which is not reported.
+   * Stores a report until it is acknowledged, and sends it. `details` can set another time or activation epoch.
+   * Returns the report's id, or 0 for a second answer of an app to the same command, which is not reported.
    */
   report(body: ReportBody, details?: ReportDetails): number {
-    if (body.case === 'stateChange') this.#noteCondition(body.value);
+    if (body.case === 'stateChange') this.#storeCondition(body.value);
     if (body.case === 'appAnswer' && this.journal.outcomes.get(Number(body.value.transactionId))?.answered) {
       return 0;
     }
@@ -199,9 +199,9 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   }
 
   /**
-   * Uploads a local file, or `sizeBytes` generated bytes; the upload is stored until its end is reported.
-   * In `file`, `{applicationId}` and `{deviceId}` stand for the headset's own. Returns the upload's number.
-   * Throws when there is no such local file.
+   * Uploads a local file, or `sizeBytes` generated bytes. The upload is stored until its end is reported. In `file`,
+   * `{applicationId}` and `{deviceId}` are replaced by the headset's ids. Returns the upload's number. Throws if the
+   * local file does not exist.
    */
   upload(upload: { file: string; path: string } | { file: string; sizeBytes: number }): number {
     const file = upload.file
@@ -211,16 +211,16 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     return this.#uploads.add({ ...upload, file, sizeBytes });
   }
 
-  /** Changes the headset's content or surroundings, as its wearer or the environment would. */
-  happen(content: Partial<DeviceContent>): void {
+  /** Changes the headset's content or surroundings, and reports the change. */
+  changeContent(content: Partial<DeviceContent>): void {
     const before = this.device.state;
-    this.device.happen(content);
+    this.device.changeContent(content);
     if (inventoryChanged(before, this.device.state)) this.report(inventory(this.device.state));
     const notice = connectionNotice(before, this.device.state, 0);
     if (notice) this.report(notice);
   }
 
-  /** Sends any message unchanged, even one that breaks the protocol. */
+  /** Sends a message unchanged, even if it violates the protocol. */
   sendRaw(body: RequestBody): void {
     this.#session.send(body);
   }
@@ -249,14 +249,16 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.#urls.answered(body.value);
         break;
       default:
-        // The session handles welcome and go_away. Unknown kinds of messages are ignored.
+        // The session handles welcome and go_away. Unknown messages are ignored.
         break;
     }
   }
 
   #onWelcome({ activation, ackedReportId }: Welcome): void {
-    learn(activation, { journal: this.journal, device: this.device, outbox: this.#outbox }, () =>
-      this.#point('erased', 0),
+    applyWelcomeActivation(
+      activation,
+      { journal: this.journal, device: this.device, outbox: this.#outbox },
+      () => this.#point('erased', 0),
     );
     this.#transactions.onActivation();
     this.#outbox.open(Number(ackedReportId));
@@ -264,12 +266,12 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.emit('online', this.sessionEpoch);
   }
 
-  /** Stores the reported state as the headset's known state. */
-  #noteCondition({ $typeName: _, location, ...fields }: StateChangeInit): void {
+  /** Adds a reported state change to the stored condition of the headset. */
+  #storeCondition({ $typeName: _, location, ...fields }: StateChangeInit): void {
     const reported = Object.entries(fields).filter(([, value]) => value !== undefined);
     const { condition } = this.device.state;
     const at = location && { latitude: location.latitude ?? 0, longitude: location.longitude ?? 0 };
-    this.device.happen({
+    this.device.changeContent({
       condition: { ...condition, ...Object.fromEntries(reported), ...(at && { location: at }) },
     });
   }

@@ -3,7 +3,7 @@ import type { DeviceState } from './content.ts';
 import type { Journal } from './journal.ts';
 import { fittingHello } from './limits.ts';
 
-/** The fields of a headset's hello that no transaction changes; each has a default. */
+/** Fields of the hello that no transaction changes. Each has a default. */
 export interface SelfDescription {
   readonly clientVersion?: string;
   readonly hardware?: { macAddressWifi: string; macAddressBluetooth: string; modelIdentifier: string };
@@ -15,7 +15,7 @@ const heldStates = {
   finished: HeldState.FINISHED,
 } as const;
 
-/** The first message of a session. `clockMs`: the headset's own clock, milliseconds since 1970. */
+/** Builds the first message of a session. `clockMs`: the uncorrected clock, milliseconds since 1970. */
 export function hello(self: SelfDescription, device: DeviceState, journal: Journal, clockMs: number): Hello {
   const { lastReportId, numberedUpTo = lastReportId } = journal;
   return fittingHello({
@@ -36,7 +36,7 @@ export function hello(self: SelfDescription, device: DeviceState, journal: Journ
     activationEpoch: BigInt(journal.activationEpoch),
     clockMs: BigInt(clockMs),
     knowsRevoke: true,
-    // Absent while reports have provisional ids: they are older than the hello, and may get higher ids.
+    // Absent while reports have provisional ids: such reports may get higher ids at the welcome.
     ...(numberedUpTo >= lastReportId && { lastReportId: BigInt(lastReportId) }),
   });
 }

@@ -8,15 +8,15 @@ export interface GetOptions {
 
 export interface PutOptions {
   readonly signal: AbortSignal;
-  /** The PUT fails when no byte moves in either direction for this long; milliseconds. */
+  /** The PUT fails if no byte moves in either direction for this long; milliseconds. */
   readonly idleMs: number;
 }
 
-/** The headset's HTTP client: loads updates and puts files. Follows no redirect. */
+/** The headset's HTTP client for updates and uploads. It does not follow redirects. */
 export interface Http {
   get(url: string, options: GetOptions): Promise<Response>;
   /**
-   * Returns the status. There is no limit to the whole time. Throws when the connection fails, nothing moves,
+   * Returns the status. The total duration is not limited. Throws if the connection fails, no byte moves for `idleMs`,
    * or `signal` is aborted.
    */
   put(url: string, bytes: Uint8Array, options: PutOptions): Promise<number>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import { userText } from '@headset-cloud/runtime/user-text.ts';
 
-/** A token for one connection: ES256, valid for two minutes from `nowMs` (protocol page, "Authentication"). */
+/** Signs a token for one connection: ES256, valid for two minutes from `nowMs` (protocol page, "Authentication"). */
 export function mintToken(identity: HeadsetKeyFile, audience: string, nowMs: number): string {
   const iat = Math.floor(nowMs / 1000);
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -15,8 +15,8 @@ export function mintToken(identity: HeadsetKeyFile, audience: string, nowMs: num
 }
 
 /**
- * Reads identities: a JSON file with one or an array of them, or a folder of such files. Throws an
- * Error that names the file when one is not an identity.
+ * Reads headset keys from a JSON file with one key or an array of keys, or from a folder of such files. Throws an
+ * Error that names an invalid file.
  */
 export function readIdentities(path: string): HeadsetKeyFile[] {
   if (statSync(path).isDirectory()) {

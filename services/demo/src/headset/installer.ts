@@ -11,17 +11,17 @@ import { ProgressReports } from './progress.ts';
 import { loadArtifact } from './update.ts';
 import type { UrlRequests } from './urls.ts';
 
-/** An update that is to be loaded. */
+/** An update to load. */
 export interface Loadable {
   readonly transactionId: number;
   readonly artifact: Artifact | undefined;
-  /** The newest one. */
+  /** Returns the ticket of the newest offer. */
   ticket(): Uint8Array;
 }
 
 interface InstallerOptions {
   readonly deviceId: string;
-  /** Folder of downloads; absent: downloads do not survive the process. */
+  /** Folder of downloads; absent: a temporary folder, so downloads do not survive a restart. */
   readonly directory: string | undefined;
   readonly behaviour: Behaviour;
   readonly http: Http;
@@ -29,11 +29,11 @@ interface InstallerOptions {
   readonly signal: AbortSignal;
   nowMs(): number;
   report(body: ReportBody): void;
-  /** Called when some bytes of a transaction's update are there, not all. */
+  /** Called when a part of a transaction's update is loaded. */
   atLoading(transactionId: number): void;
 }
 
-/** Installs updates on the headset: loads them, reports progress, and keeps loaded bytes over a restart. */
+/** Loads updates, reports their progress, and keeps the loaded bytes over a restart. */
 export class Installer {
   readonly #options: InstallerOptions;
   #temporary: string | undefined;
@@ -44,12 +44,12 @@ export class Installer {
   }
 
   /**
-   * Loads an update and waits for the installation time, which begins with `onInstall`. Returns why it
-   * failed; undefined when it can take effect. Throws when the headset is closed meanwhile, or the update
-   * is given up before its installation.
+   * Loads an update, calls `onInstall` and waits for the installation time. Returns undefined if the update can take
+   * effect, otherwise the reason of the failure. Throws if the headset is closed, or if `canceled` is aborted before
+   * the installation.
    */
-  prepare(update: Loadable, givenUp: AbortSignal, onInstall: () => void): Promise<string | undefined> {
-    const running = this.#prepare(update, givenUp, onInstall);
+  prepare(update: Loadable, canceled: AbortSignal, onInstall: () => void): Promise<string | undefined> {
+    const running = this.#prepare(update, canceled, onInstall);
     this.#running = Promise.allSettled([this.#running, running]).then(() => {});
     return running;
   }
@@ -60,7 +60,7 @@ export class Installer {
     if (directory !== undefined) rmSync(this.#path(directory, transactionId), { force: true });
   }
 
-  /** Waits until nothing is written any more. */
+  /** Waits until no more writes happen; call it only after the signal is aborted. */
   async close(): Promise<void> {
     await this.#running;
     if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
@@ -68,19 +68,19 @@ export class Installer {
 
   async #prepare(
     { transactionId, artifact, ticket }: Loadable,
-    givenUp: AbortSignal,
+    canceled: AbortSignal,
     onInstall: () => void,
   ): Promise<string | undefined> {
     if (!artifact || artifact.sizeBytes <= 0n) return 'The update names no file.';
     const { behaviour, http, urls, nowMs, report, atLoading } = this.#options;
-    const signal = AbortSignal.any([this.#options.signal, givenUp]);
+    const signal = AbortSignal.any([this.#options.signal, canceled]);
     const sizeBytes = Number(artifact.sizeBytes);
     const path = this.#path(this.#directory(), transactionId);
-    // After a restart the existing bytes count as progress, even before loading continues.
+    // After a restart, bytes of an earlier process count as progress before the download continues.
     const loaded = await sizeOf(path);
     signal.throwIfAborted();
     const progress = new ProgressReports(transactionId, behaviour, report);
-    givenUp.addEventListener('abort', () => progress.stop(), { once: true });
+    canceled.addEventListener('abort', () => progress.stop(), { once: true });
     try {
       progress.loaded(loaded / sizeBytes);
       const failure = await loadArtifact({

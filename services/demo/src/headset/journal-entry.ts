@@ -5,9 +5,9 @@ import {
   type Report,
   ReportSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Activation, ActivationChange, HeldState, Outcome, PendingUpload } from './kept.ts';
+import type { Activation, ActivationChange, HeldState, Outcome, PendingUpload } from './stored-types.ts';
 
-/** A line of the journal: one step. Messages are base64. */
+/** One line of the journal. Protobuf messages are base64. */
 export type Entry =
   | { k: 'offer'; offer: string }
   | { k: 'start'; id: number }

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type Offer, OfferSchema, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { decodeOffer, decodeReport, type Entry, encodeOffer, encodeReport } from './journal-entry.ts';
+import type { LineFile } from './line-file.ts';
 import {
   type Activation,
   type ActivationChange,
@@ -9,38 +10,36 @@ import {
   noActivation,
   type Outcome,
   type PendingUpload,
-} from './kept.ts';
-import type { LineFile } from './line-file.ts';
+} from './stored-types.ts';
 
-/** Least number of outcomes that are remembered. */
+/** Minimum number of remembered outcomes. */
 const rememberedOutcomes = 10_000;
-/** Outcomes of this time before the newest are remembered as well; milliseconds. */
+/** Older outcomes are also remembered if they are at most this much older than the newest; milliseconds. */
 const rememberedMs = 30 * 86_400_000;
-/** A journal longer than this is rewritten when it is opened; lines. */
+/** A longer journal is rewritten as one snapshot when it is opened; lines. */
 const compactAboveLines = 1000;
 
 /**
- * The memory that survives restarts (protocol page, "What a headset keeps"): each step is written
- * before the headset acts on it. It is separate from the effects, because a reset wipes only the area of
- * the effects (rule B7).
+ * The state that survives restarts (protocol page, "What a headset keeps"). Each step is written before the headset
+ * acts on it. The journal is separate from the effects, because a reset erases only the area of the effects (rule B7).
  */
 export class Journal {
   readonly held = new Map<number, Held>();
   readonly outcomes = new Map<number, Outcome>();
   /** Reports that are not acknowledged, in order of id. */
   readonly reports = new Map<number, Report>();
-  /** Uploads whose end is not reported, in the order of their requests. */
+  /** Uploads whose end is not reported yet, in the order of their requests. */
   readonly uploads = new Map<number, PendingUpload>();
   lastUploadId = 0;
   lastReportId = 0;
   /**
-   * Reports above this id have provisional ids: they were made since the start of the process, and only a
+   * Reports above this id have provisional ids. They were created since the start of the process, and the first
    * welcome shows whether the counter is outdated. Undefined: all ids are final.
    */
   numberedUpTo: number | undefined;
-  /** The newest known activation epoch, also of offers whose effect has not taken place. */
+  /** The newest known activation epoch, including offers that have not taken effect. */
   activationEpoch = 0;
-  /** The epoch of `activation`; what the headset reports belongs to it (rule A7). */
+  /** The taken epoch: the epoch of `activation`. Reports and uploads belong to it (rule A7). */
   takenEpoch = 0;
   activation: Activation = noActivation;
   readonly #file: LineFile;
@@ -68,8 +67,7 @@ export class Journal {
   }
 
   /**
-   * Stores the end of a transaction, its reports including the result, and the activation that it changed,
-   * in one step.
+   * Stores the end of a transaction in one step, with all its reports and the activation change that it caused.
    */
   finished(id: number, outcome: Outcome, reports: readonly Report[], change?: ActivationChange): void {
     this.#append(() => ({
@@ -79,7 +77,7 @@ export class Journal {
     this.#finish(id, outcome, reports, change);
   }
 
-  /** Stores another activation and the reports that it causes, in one step. */
+  /** Stores an activation change and its reports in one step. */
   activated(change: ActivationChange, reports: readonly Report[]): void {
     this.#append(() => ({ k: 'activation', change, reports: reports.map(encodeReport) }));
     this.#change(change, reports);
@@ -87,18 +85,18 @@ export class Journal {
 
   reported(report: Report): void {
     this.#append(() => ({ k: 'report', report: encodeReport(report) }));
-    this.#keep(report);
+    this.#storeReport(report);
   }
 
-  uploadAsked(upload: PendingUpload): void {
+  uploadRequested(upload: PendingUpload): void {
     this.#write({ k: 'upload', upload });
   }
 
-  /** Stores the end of an upload and its report, in one step. */
+  /** Stores the end of an upload and its report in one step. */
   uploadEnded(id: number, report: Report): void {
     this.#append(() => ({ k: 'uploaded', id, report: encodeReport(report) }));
     this.uploads.delete(id);
-    this.#keep(report);
+    this.#storeReport(report);
   }
 
   acknowledged(id: number): void {
@@ -106,14 +104,12 @@ export class Journal {
     if (first !== undefined && first <= id) this.#write({ k: 'ack', id });
   }
 
-  /**
-   * At the first welcome since the start of the process: provisional ids rise by `shift` and become final.
-   */
-  numbered(shift: number): void {
+  /** Adds `shift` to the provisional ids and makes them final. Call it at the first welcome of the process. */
+  finalizeReportIds(shift: number): void {
     this.#write({ k: 'numbered', shift });
   }
 
-  learnEpoch(epoch: number): void {
+  advanceEpoch(epoch: number): void {
     if (epoch > this.activationEpoch) this.#write({ k: 'epoch', epoch });
   }
 
@@ -150,7 +146,7 @@ export class Journal {
         this.#change(entry.change, entry.reports.map(decodeReport));
         break;
       case 'report':
-        this.#keep(decodeReport(entry.report));
+        this.#storeReport(decodeReport(entry.report));
         break;
       case 'ack':
         for (const id of this.reports.keys()) {
@@ -165,7 +161,7 @@ export class Journal {
         this.numberedUpTo ??= this.lastReportId;
         break;
       case 'numbered':
-        this.#number(entry.shift);
+        this.#shiftReportIds(entry.shift);
         break;
       case 'epoch':
         this.activationEpoch = entry.epoch;
@@ -176,20 +172,20 @@ export class Journal {
         break;
       case 'uploaded':
         this.uploads.delete(entry.id);
-        this.#keep(decodeReport(entry.report));
+        this.#storeReport(decodeReport(entry.report));
         break;
       case 'snapshot':
         this.lastReportId = entry.lastReportId;
         this.numberedUpTo = entry.numberedUpTo;
         this.activationEpoch = entry.epoch;
         this.activation = entry.activation;
-        // Perhaps too low, until the next welcome: then no application hears what is another one's.
+        // Absent in old journals. The minimum is safe: no application gets reports of another application.
         this.takenEpoch = entry.taken ?? entry.activation.sinceEpoch;
         for (const { offer: bytes, state, resultReportId } of entry.held) {
           this.#hold(decodeOffer(bytes), state, resultReportId);
         }
         for (const [id, outcome] of entry.outcomes) this.outcomes.set(id, outcome);
-        for (const report of entry.reports) this.#keep(decodeReport(report));
+        for (const report of entry.reports) this.#storeReport(decodeReport(report));
         for (const upload of entry.uploads ?? []) this.uploads.set(upload.id, upload);
         this.lastUploadId = entry.lastUploadId ?? 0;
         break;
@@ -208,9 +204,9 @@ export class Journal {
 
   #finish(id: number, outcome: Outcome, reports: readonly Report[], change?: ActivationChange): void {
     if (change) this.#change(change, []);
-    for (const report of reports) this.#keep(report);
+    for (const report of reports) this.#storeReport(report);
     const end = reports.find(({ body }) => body.case === 'result' || body.case === 'revoked');
-    // A transaction that was never held is held until the cloud has the answer to its revoke.
+    // An unknown transaction that is revoked is held until the cloud acknowledges the answer.
     if (outcome.revoked && !this.held.has(id)) {
       this.#hold(create(OfferSchema, { transactionId: BigInt(id) }), 'finished', 0);
     }
@@ -224,10 +220,10 @@ export class Journal {
       activationEpoch: Number(end.activationEpoch),
     };
     this.#remember(id, { ...outcome, ...(ended && { ended }) });
-    for (const report of reports) this.#noteAnswer(report);
+    for (const report of reports) this.#markAnswered(report);
   }
 
-  #number(shift: number): void {
+  #shiftReportIds(shift: number): void {
     const from = this.numberedUpTo ?? this.lastReportId;
     this.numberedUpTo = undefined;
     if (shift === 0) return;
@@ -240,7 +236,7 @@ export class Journal {
     this.lastReportId += shift;
   }
 
-  #noteAnswer({ body }: Report): void {
+  #markAnswered({ body }: Report): void {
     if (body.case !== 'appAnswer') return;
     const id = Number(body.value.transactionId);
     const outcome = this.outcomes.get(id);
@@ -252,14 +248,14 @@ export class Journal {
     this.takenEpoch = Math.max(this.takenEpoch, epoch);
     this.activationEpoch = Math.max(this.activationEpoch, epoch);
     for (const id of endedUploads) this.uploads.delete(id);
-    for (const report of reports) this.#keep(report);
+    for (const report of reports) this.#storeReport(report);
   }
 
-  #keep(report: Report): void {
+  #storeReport(report: Report): void {
     const id = Number(report.reportId);
     this.reports.set(id, report);
     this.lastReportId = Math.max(this.lastReportId, id);
-    this.#noteAnswer(report);
+    this.#markAnswered(report);
   }
 
   #remember(id: number, outcome: Outcome): void {

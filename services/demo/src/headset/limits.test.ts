@@ -36,7 +36,7 @@ describe('a report', () => {
     expect(fitting.body.case).toBe(body.case);
   });
 
-  it('keeps what is within the limits', () => {
+  it('is not cut if it is within the limits', () => {
     const fitting = report({
       case: 'appAnswer',
       value: { message: 'm'.repeat(1024), customData: 'c'.repeat(65_536) },
@@ -44,13 +44,13 @@ describe('a report', () => {
     expect(fitting.body.value).toMatchObject({ message: 'm'.repeat(1024), customData: 'c'.repeat(65_536) });
   });
 
-  it('that is too large all the same is refused', () => {
+  it('that is still too large throws an error', () => {
     expect(() => report({ case: 'fileUpload', value: { file: 'x'.repeat(most) } })).toThrow('too large');
   });
 });
 
 describe('a hello', () => {
-  it('that is too large leaves out apps from the end, and nothing that is held', () => {
+  it('that is too large leaves out the last apps, but no held transaction', () => {
     const held = Array.from({ length: 1000 }, (_, i) => ({
       transactionId: BigInt(i + 1),
       state: 1 as const,

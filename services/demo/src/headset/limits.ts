@@ -9,11 +9,11 @@ import { cut } from '@headset-cloud/runtime/characters.ts';
 
 /** Largest message to the cloud (protocol page, "Limits"); bytes. */
 const mostBytes = 256 * 1024;
-/** Upper bound of the size of the message around a report or a hello; bytes. */
+/** Upper bound of the encoding overhead around a report or a hello; bytes. */
 const envelopeBytes = 16;
 const mostListed = 256;
 
-/** A report with its texts and lists cut to their limits. Throws an Error if it is still too large. */
+/** Cuts texts and lists of a report to their limits. Throws an Error if the report is still too large. */
 export function withinLimits(report: Report): Report {
   const { body } = report;
   switch (body.case) {
@@ -56,7 +56,7 @@ export function withinLimits(report: Report): Report {
   return report;
 }
 
-/** A hello that fits into a message: apps are left out from the end of the list. */
+/** Builds a hello that fits into a message. If it is too large, the last apps of the list are left out. */
 export function fittingHello(init: MessageInitShape<typeof HelloSchema>): Hello {
   const hello = create(HelloSchema, init);
   leaveOutApps(hello, () => toBinary(HelloSchema, hello).length);

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
  */
 export type Durability = 'full' | 'process' | 'none';
 
-/** A file of JSON lines that only grows. Lines are written at once; a torn last line is not read. */
+/** An append-only file of JSON lines. Each line is written immediately; an incomplete last line is ignored. */
 export class LineFile {
   readonly path: string;
   readonly #durability: Durability;
@@ -18,7 +18,7 @@ export class LineFile {
     this.#durability = durability;
   }
 
-  /** False if everything is kept in memory only. */
+  /** False if lines are kept in memory only. */
   get isDurable(): boolean {
     return this.#durability !== 'none';
   }
@@ -33,7 +33,7 @@ export class LineFile {
     }
     const lines = text.split('\n');
     const torn = lines.pop();
-    // An incomplete last line was being written when the process died, and nothing was done after it.
+    // The process died while it wrote an incomplete last line. No action followed this line.
     if (torn) this.rewrite(lines.filter(Boolean).map((line) => JSON.parse(line)));
     return lines.filter(Boolean).map((line) => JSON.parse(line));
   }

@@ -2,7 +2,7 @@ import { systemTime } from '@headset-cloud/runtime/clock.ts';
 import type { Behaviour } from './behaviour.ts';
 import type { GetOptions, Http } from './http.ts';
 
-/** An HTTP client over a bad network: loads are slow, cut or wrong as the behaviour says. */
+/** An HTTP client over a simulated bad network: downloads are slow, cut or corrupted as configured in `behaviour`. */
 export function simulatedNetwork(http: Http, behaviour: Behaviour): Http {
   return {
     ...http,

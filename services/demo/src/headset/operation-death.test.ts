@@ -63,7 +63,7 @@ describe('a headset that is killed during an update', () => {
         expect(requests).toBe(1);
         expect(files.requests[1]?.range).toMatch(/^bytes=[1-9]\d*-$/);
       }
-      // Loaded bytes are not loaded again.
+      // Bytes in the file are not loaded again.
       if (point === 'installing' || point === 'effect-done') {
         expect(files.requests).toHaveLength(requests);
       }
@@ -72,7 +72,7 @@ describe('a headset that is killed during an update', () => {
   );
 });
 
-describe('a headset that is killed when it has revoked an update', () => {
+describe('a headset that is killed after it has revoked an update', () => {
   it('answers after its restart, and does not install it', async () => {
     const id = { transactionId: 1n };
     cloud.onUrl = () => {
@@ -85,15 +85,15 @@ describe('a headset that is killed when it has revoked an update', () => {
     run();
     await waitFor('the answer', () => cloud.reported('revoked').length > 0);
     expect(cloud.hellos.at(-1)?.held).toMatchObject([{ ...id, state: HeldState.FINISHED }]);
-    // If it is started anyway, the headset sends the same answer.
+    // A start of the revoked transaction gets the same answer.
     await cloud.send({ case: 'start', value: id });
     await waitFor('the answer again', () => cloud.reported('revoked').length > 1);
     expect([cloud.reported('result'), cloud.effects()]).toEqual([[], []]);
   }, 60_000);
 });
 
-describe('a headset that is killed when it has erased what the former application stored', () => {
-  it('takes the next one after its restart, and tells everything once', async () => {
+describe('a headset that is killed after it has erased the data of the former application', () => {
+  it('takes the next activation after its restart, and reports one snapshot', async () => {
     const activation = (applicationId: string, epoch: bigint) => ({
       ...{ epoch, revision: epoch, applicationId, clientId: applicationId, sinceEpoch: epoch },
     });
@@ -107,10 +107,10 @@ describe('a headset that is killed when it has erased what the former applicatio
     expect(cloud.reported('stateChange')).toHaveLength(1);
     run();
     await waitFor('the second snapshot', () => cloud.reported('inventory').length === 2);
-    const told = cloud.reports.map(({ body, activationEpoch, snapshot }) => [
+    const reported = cloud.reports.map(({ body, activationEpoch, snapshot }) => [
       ...[body.case, activationEpoch, snapshot],
     ]);
-    expect(told.slice(-2)).toEqual([
+    expect(reported.slice(-2)).toEqual([
       ['stateChange', 3n, true],
       ['inventory', 3n, true],
     ]);
@@ -133,7 +133,7 @@ describe('a headset that is killed after a reset', () => {
 });
 
 describe('a headset that is killed after an upload', () => {
-  it('before anything is written reports its end once', async () => {
+  it('before its end is stored reports the end once', async () => {
     const file = `app-1/${deviceId}/upload_files/a.bin`;
     const script = cloud.file('script.json', JSON.stringify([{ action: 'upload', file, sizeBytes: 9 }]));
     await killed('--script', script, '--die', 'uploaded');

@@ -67,7 +67,7 @@ const lastEffect = () => cloud.effects().at(-1);
 
 describe('settings', () => {
   // proves api/5/language-first
-  it('are kept as the headset’s own over a restart, each with one effect', async () => {
+  it('are kept over a restart, each with one effect', async () => {
     const first = await cloud.online();
     const results = [
       await run({
@@ -115,7 +115,7 @@ describe('settings', () => {
 });
 
 describe('an uninstallation', () => {
-  it('takes the app away, once, and tells what is left', async () => {
+  it('removes the app once, and reports the remaining apps', async () => {
     const made = await cloud.online({ content });
     expect(await run({ case: 'uninstall', value: { package: 'com.example.guide' } })).toEqual({
       success: true,
@@ -125,7 +125,7 @@ describe('an uninstallation', () => {
     expect(cloud.reported('inventory')).toMatchObject([{ apps: [] }]);
   });
 
-  it('fails without an effect where the package is not installed', async () => {
+  it('fails without an effect if the package is not installed', async () => {
     await cloud.online({ content });
     expect(await run({ case: 'uninstall', value: { package: 'com.example.other' } })).toEqual({
       success: false,
@@ -136,7 +136,7 @@ describe('an uninstallation', () => {
 });
 
 describe('a command', () => {
-  it('of a kind of launch that the headset does not know fails; of none it is called', async () => {
+  it('with an unknown launch type fails; without a launch type the app is called', async () => {
     await cloud.online();
     expect(await run({ case: 'command', value: { launchType: 9 as LaunchType } })).toEqual({
       ...{ success: false, message: 'This client does not know the launch type.' },
@@ -174,7 +174,7 @@ describe('the extras of a command', () => {
     expect(cloud.effects()).toEqual([]);
   });
 
-  it('come exactly as they are at the ends of their ranges', async () => {
+  it('reach the app exactly at the bounds of their ranges', async () => {
     await cloud.online();
     const extrasJson = '{"count":-2147483648,"serial":9223372036854775807}';
     await run({ case: 'command', value: { extrasJson, extraTypes: types } });
@@ -196,7 +196,7 @@ describe('an operation that the headset does not know', () => {
 
 describe('a reset', () => {
   // proves api/7/reset
-  it('wipes everything but the activation and ends with the next hello, which lists it as finished', async () => {
+  it('erases everything except the activation, and the next hello lists it as finished', async () => {
     const made = await cloud.online({ content });
     await run({ case: 'activate', value: { applicationId: 'app-1', clientId: 'c' } });
     await run({ case: 'applyLanguages', value: { languages: ['en'] } });
@@ -219,9 +219,9 @@ describe('a reset', () => {
     expect(lastEffect()).toEqual({ transactionId: lastId, operation: 'reset' });
   });
 
-  it('leaves the firmware as it is', async () => {
+  it('does not change the firmware', async () => {
     const made = await cloud.online({ content });
-    made.happen({ firmwareVersion: '9.005.0' });
+    made.changeContent({ firmwareVersion: '9.005.0' });
     await run({ case: 'reset', value: {} });
     expect(made.device.state).toMatchObject({ ...content, firmwareVersion: '9.005.0' });
   });
@@ -239,7 +239,7 @@ describe('a reset', () => {
 });
 
 describe('a headset with an older copy of its state', () => {
-  it('numbers its reports above what the cloud has, and above what it may have used since', async () => {
+  it('numbers its reports above the acknowledged id and above ids that it may have used since the copy', async () => {
     const before = Date.now();
     cloud.ackedReportId = 20n;
     const made = await cloud.online();
@@ -324,7 +324,7 @@ describe('connectivity', () => {
     expect((await list(NetworkType.MOBILE, ALL))?.statusCode).toBe(500);
   });
 
-  it('pairs a device in reach once, disconnects and connects it, and takes the pairing away', async () => {
+  it('pairs a device in reach once, disconnects and connects it, and removes the pairing', async () => {
     const macAddress = speaker.address.toLowerCase();
     const of = (message: string, mode: BluetoothMode, registered: boolean) => ({
       ...{ success: true, message },
@@ -394,7 +394,7 @@ describe('connectivity', () => {
     expect(made.device.state.bluetoothDevices.filter((d) => d.paired || d.connected)).toEqual([]);
   });
 
-  it('answers other kinds of networks with the statuses that the specification has for it', async () => {
+  it('answers for other network types with the statuses of the specification', async () => {
     const networkType = NetworkType.WIFI;
     const stateless = 'Only Bluetooth has a state.';
     expect(await run({ case: 'readConnectivityState', value: { networkType } })).toEqual(
@@ -412,14 +412,14 @@ describe('connectivity', () => {
     await run({ case: 'addPairing', value: { macAddress: speaker.address } });
     const pairing = BigInt(lastId);
     await run({ case: 'setConnectivityState', value: { networkType: bluetooth, enabled: false } });
-    made.happen({ bluetoothDevices: [watch] });
+    made.changeContent({ bluetoothDevices: [watch] });
     await waitFor('the notices', () => cloud.reported('bluetoothConnection').length === 3);
     const { CONNECTED, DISCONNECTED } = BluetoothMode;
-    const told = cloud.reported('bluetoothConnection').map(({ transactionId, statusCode, devices }) => ({
+    const reported = cloud.reported('bluetoothConnection').map(({ transactionId, statusCode, devices }) => ({
       ...{ transactionId, statusCode },
       devices: devices.map(({ name, mode, registered }) => [name, mode, registered]),
     }));
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { transactionId: pairing, statusCode: 200, devices: [['Speaker', CONNECTED, true]] },
       {
         ...{ transactionId: 0n, statusCode: 200 },
@@ -432,20 +432,20 @@ describe('connectivity', () => {
     ]);
   });
 
-  it('fails when told to', async () => {
+  it('fails if succeeds is false', async () => {
     const list = { case: 'listConnectivity', value: { networkType: bluetooth } } as const;
     made.behaviour.succeeds = false;
     expect(await run(list)).toEqual(refused(500, 'failed'));
   });
 });
 
-describe('a change whose end was not written before the headset died', () => {
-  it('is reported as it ended, without a second one', async () => {
+describe('a device change whose result was not stored before the headset died', () => {
+  it('is reported with its outcome, and is not made again', async () => {
     const first = await cloud.online({ content });
     cloud.offer(1, { case: 'addPairing', value: { macAddress: speaker.address } });
     await cloud.result(1);
     await first.close();
-    // Restores the state of a death right after the device's own record.
+    // Restore the state of a process that died right after it wrote the device's file.
     const file = (name: string) => join(cloud.stateDir, `${deviceId}.${name}.jsonl`);
     const journal = readFileSync(file('journal'), 'utf8').trim().split('\n');
     const started = journal.findIndex((line) => line.includes('"k":"start"'));

@@ -14,15 +14,15 @@ import { connectivity } from './connectivity.ts';
 import { type DeviceState, type InstalledApp, languageInUse } from './content.ts';
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
-import { receivedExtras, unfitExtras } from './extras.ts';
+import { extrasError, receivedExtras } from './extras.ts';
 import type { Journal } from './journal.ts';
-import type { Outcome } from './kept.ts';
+import type { Outcome } from './stored-types.ts';
 
-/** An app of this package is called and never returns, so that a test can kill the headset in the call. */
+/** A call of this package never returns, so that a test can kill the headset during the call. */
 export const endlessPackage = 'com.example.conformance.endless';
 
-/** The outcome of an operation; `state`: the headset after it, absent if it does not change. */
-interface Done extends Outcome {
+/** The outcome of an operation. `state`: the headset's state after the operation; absent if it does not change. */
+interface OperationOutcome extends Outcome {
   readonly state?: DeviceState;
 }
 
@@ -34,16 +34,16 @@ export interface OperationParts {
   readonly effects: Effects;
 }
 
-/** Why a started transaction must fail before its work begins; undefined when it may continue. */
+/** Returns why a started transaction must fail without an effect; undefined if it may continue. */
 export function refusal(offer: Offer, { journal, behaviour, device }: OperationParts): string | undefined {
   const kind = offer.operation?.kind ?? { case: undefined };
-  // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `operate`.
+  // Rule A7; protocol page, "Activations". An old deactivation succeeds without an effect, see `operate`.
   const isOld = Number(offer.activationEpoch) < journal.activationEpoch;
   if (isOld && kind.case !== 'deactivate') {
     return 'The transaction belongs to an earlier activation.';
   }
   if (kind.case === undefined) return 'This client does not know the operation.';
-  // Rule A13: an update that came before this one may have installed a newer firmware meanwhile.
+  // Rule A13: an earlier transaction may have installed a newer firmware.
   if (kind.case === 'updateFirmware' && isOlder(kind.value.version, device.state.firmwareVersion)) {
     return 'A newer firmware is installed.';
   }
@@ -51,14 +51,14 @@ export function refusal(offer: Offer, { journal, behaviour, device }: OperationP
 }
 
 /**
- * Does the operation of a started transaction, unless it is done already, and returns the outcome. An
- * operation of an older activation epoch than the headset's newest has no effect. An update's file must be
- * there.
+ * Performs the operation of a started transaction and returns the outcome. An operation that was performed before is
+ * not repeated. An operation with an older activation epoch than the newest known one has no effect. The file of an
+ * update must be loaded.
  */
 export function operate(offer: Offer, at: OperationParts): Outcome & { readonly tookPlace: boolean } {
   const { journal, device, effects } = at;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
-  // After a death between the change and its effect line, the change is recorded.
+  // The process may have died after the device change and before its effect line.
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
   const kind = offer.operation?.kind ?? { case: undefined };
@@ -82,8 +82,8 @@ export function operate(offer: Offer, at: OperationParts): Outcome & { readonly 
 }
 
 /**
- * Begins the call of an app of `endlessPackage`: its effect takes place now, and it never returns. False
- * for every other operation, and for a call that must fail.
+ * Begins the call of an app of `endlessPackage`: it takes effect now and never returns. Returns false for other
+ * operations and for a call that must fail.
  */
 export function beginsEndlessCall(offer: Offer, at: OperationParts): boolean {
   const { effects } = at;
@@ -96,7 +96,7 @@ export function beginsEndlessCall(offer: Offer, at: OperationParts): boolean {
   return true;
 }
 
-/** A failed connectivity operation still says so in its own form. */
+/** A failed operation. The result of a connectivity operation also has a status code. */
 function failure(kind: Operation['kind'], message: string): Outcome {
   const isConnectivity = /connectivity|pairing/i.test(kind.case ?? '');
   return {
@@ -105,21 +105,24 @@ function failure(kind: Operation['kind'], message: string): Outcome {
   };
 }
 
-function perform(kind: Operation['kind'], { journal, device }: OperationParts): Done {
+function perform(kind: Operation['kind'], { journal, device }: OperationParts): OperationOutcome {
   const { state } = device;
-  const done = (message: string, after?: Partial<DeviceState>): Done => ({
+  const done = (message: string, after?: Partial<DeviceState>): OperationOutcome => ({
     ...{ success: true, message },
     ...(after && { state: { ...state, ...after } }),
   });
   switch (kind.case) {
     case 'activate': {
       const erases = mustErase(journal.activation, kind.value.applicationId);
-      return done('activated', erases ? device.erased() : undefined);
+      return done('activated', erases ? device.withoutApplicationData() : undefined);
     }
     case 'deactivate':
-      return done('deactivated', mustErase(journal.activation, '') ? device.erased() : undefined);
+      return done(
+        'deactivated',
+        mustErase(journal.activation, '') ? device.withoutApplicationData() : undefined,
+      );
     case 'command':
-      return uncallable(kind.value) ?? done('called');
+      return callError(kind.value) ?? done('called');
     case 'applyApns':
       return done('applied', {
         apns: kind.value.apns.map((apn) => toJson(ApnSchema, apn) as Record<string, unknown>),
@@ -148,20 +151,20 @@ function perform(kind: Operation['kind'], { journal, device }: OperationParts): 
       return done('uninstall success.', { apps });
     }
     case 'reset':
-      return done('reset', device.wiped());
+      return done('reset', device.afterReset());
     default: {
-      const found = connectivity(kind, state);
-      return found
-        ? { ...found, success: found.connectivity.statusCode === 200 }
+      const result = connectivity(kind, state);
+      return result
+        ? { ...result, success: result.connectivity.statusCode === 200 }
         : { success: false, message: 'This client does not know the operation.' };
     }
   }
 }
 
-/** Why an app cannot be called; undefined if it can. */
-function uncallable(command: Command): Outcome | undefined {
+/** Returns the failure if an app cannot be called, otherwise undefined. */
+function callError(command: Command): Outcome | undefined {
   const message = LaunchTypeSchema.value[command.launchType]
-    ? unfitExtras(command)
+    ? extrasError(command)
     : 'This client does not know the launch type.';
   return message === undefined ? undefined : { success: false, message };
 }

@@ -5,7 +5,7 @@ import { withinLimits } from './limits.ts';
 
 export type ReportBody = NonNullable<MessageInitShape<typeof ReportSchema>['body']>;
 
-/** A report's time, if that is not now, and its cause. */
+/** Overrides of a report's time and activation epoch, and whether it belongs to a snapshot. */
 export interface ReportDetails {
   readonly occurredAtMs?: number | undefined;
   readonly activationEpoch?: number | undefined;
@@ -19,16 +19,16 @@ interface OutboxParts {
   send(report: Report): void;
 }
 
-/** Most reports that are sent and not acknowledged. */
+/** Maximum number of reports that are sent and not acknowledged. */
 const reportWindow = 256;
 
 /**
- * The reports of one headset (protocol page, "Reports"): numbered in order, kept in the journal until
- * acknowledged, sent in order and, in each new session, from the oldest that is not acknowledged.
+ * The reports of one headset (protocol page, "Reports"): numbered in order, stored in the journal until they are
+ * acknowledged, and sent in order. Each session starts with the oldest report that is not acknowledged.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
-  /** Report ids still to be sent in this session, in order. */
+  /** Ids of reports to send in this session, in order. */
   #unsent: number[] = [];
   #inFlight = 0;
   #open = false;
@@ -38,15 +38,15 @@ export class Outbox {
   }
 
   /**
-   * A report with the next id, or the `further`-th after it, dated now unless `more` says otherwise; not
-   * stored yet. Texts are cut. Throws an Error if it is still too large for a message.
+   * Builds a report with the next id plus `further`, without storing it. Its time is now unless `more` sets another.
+   * Texts are cut to their limits. Throws an Error if the report is still too large for a message.
    */
   draft(body: ReportBody, further = 0, more: ReportDetails = {}): Report {
     const { journal, nowMs } = this.#parts;
     const report = create(ReportSchema, {
       reportId: BigInt(journal.lastReportId + 1 + further),
       occurredAtMs: BigInt(more.occurredAtMs ?? nowMs()),
-      // Not the epoch of an offer: until its change takes effect, the former application's apps run (rule A7).
+      // Not the epoch of an offer: the apps of the former application run until the offer takes effect (rule A7).
       activationEpoch: BigInt(more.activationEpoch ?? journal.takenEpoch),
       snapshot: more.snapshot ?? false,
       body,
@@ -62,14 +62,14 @@ export class Outbox {
     return Number(report.reportId);
   }
 
-  /** Sends reports that the journal already holds, as soon as possible. */
+  /** Sends stored reports as soon as possible. */
   queue(reports: readonly Report[]): void {
     if (!this.#open) return;
     for (const report of reports) this.#unsent.push(Number(report.reportId));
     this.#flush();
   }
 
-  /** A session has begun: reports up to `ackedReportId` are acknowledged, all others are sent. */
+  /** Call it when a session begins: removes reports up to `ackedReportId` and sends all others. */
   open(ackedReportId: number): void {
     const { journal } = this.#parts;
     this.#fixCounter(ackedReportId);
@@ -81,9 +81,9 @@ export class Outbox {
   }
 
   /**
-   * Repairs the counter: if an older copy of the state was restored, or all state was lost, ids up to the
-   * cloud's, and perhaps higher ones, are used, so counting continues above them. Reports since the start
-   * of the process get their final ids only now.
+   * Corrects the counter at the first welcome of the process. If the state was lost or restored from an older copy,
+   * the ids up to `ackedReportId`, and perhaps higher ones, are used already. Counting continues above them, and
+   * reports since the start of the process get their final ids.
    */
   #fixCounter(ackedReportId: number): void {
     const { journal, nowMs } = this.#parts;
@@ -91,12 +91,12 @@ export class Outbox {
     const from = journal.numberedUpTo;
     if (from !== undefined) {
       const isLost = from === 0 || ackedReportId > from;
-      journal.numbered(isLost ? Math.max(0, first - 1 - from) : 0);
+      journal.finalizeReportIds(isLost ? Math.max(0, first - 1 - from) : 0);
     }
     if (ackedReportId > journal.lastReportId) journal.lastReportId = first - 1;
   }
 
-  /** The session is over: reports without acknowledgement are sent in the next one. */
+  /** Call it when a session ends: reports without acknowledgement are sent in the next session. */
   close(): void {
     this.#open = false;
   }

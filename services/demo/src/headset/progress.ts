@@ -1,10 +1,10 @@
 import type { Behaviour } from './behaviour.ts';
 import type { ReportBody } from './outbox.ts';
 
-/** The share of an update's progress that is loading; the rest is installing. */
+/** Share of the download in an update's progress; the rest is the installation. */
 const loadingShare = 0.9;
 
-/** Reports an update's progress at the interval of the behaviour, until it is stopped. */
+/** Reports the progress of an update every `progressIntervalMs` until `stop` is called. */
 export class ProgressReports {
   #value = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export class ProgressReports {
     this.#next();
   }
 
-  /** Sets the progress of the download, 0.0 to 1.0; it never goes down. */
+  /** Sets the loaded share of the update, 0.0 to 1.0. Lower values than before are ignored. */
   loaded(fraction: number): void {
     this.#value = Math.max(this.#value, loadingShare * Math.min(1, fraction));
   }

@@ -2,10 +2,10 @@ import { BluetoothMode, type Report } from '@headset-cloud/proto/device_link/v1/
 import type { Behaviour } from './behaviour.ts';
 import type { DeviceState } from './content.ts';
 import type { Device } from './device.ts';
-import type { Held, Outcome } from './kept.ts';
 import type { ReportBody } from './outbox.ts';
+import type { Held, Outcome } from './stored-types.ts';
 
-/** The report of a transaction's end: `revoked`, or its result. */
+/** The report of a transaction's end: `revoked` or `result`. */
 export function endReport(id: number, outcome: Outcome): ReportBody {
   const transactionId = BigInt(id);
   if (outcome.revoked) return { case: 'revoked', value: { transactionId } };
@@ -31,8 +31,8 @@ export function inventoryChanged(before: DeviceState, after: DeviceState): boole
 }
 
 /**
- * The report of Bluetooth devices that connected or disconnected between two states; undefined if there are
- * none. `transactionId`: the pairing that caused it, or 0.
+ * The report of Bluetooth devices that connected or disconnected between two states; undefined if there are none.
+ * `transactionId`: the pairing operation that caused the change, or 0.
  */
 export function connectionNotice(
   before: DeviceState,
@@ -58,9 +58,8 @@ export function connectionNotice(
 }
 
 /**
- * The reports of a transaction's end, in order. The inventory, if it changed, comes before the result, so
- * that a reader who has the result also has the inventory. The called app's own answer and connections come
- * after the result.
+ * The reports of a transaction's end, in order. A changed inventory comes before the result, so that a reader of the
+ * result already has the inventory. The called app's own answer and Bluetooth connections come after the result.
  */
 export function resultReports(end: {
   readonly id: number;
@@ -68,18 +67,18 @@ export function resultReports(end: {
   readonly outcome: Outcome;
   readonly behaviour: Behaviour;
   readonly device: Device;
-  /** The headset before the transaction. */
+  /** The headset's state before the transaction. */
   readonly before: DeviceState;
-  /** Reports of a change of the activation, which come first. */
+  /** Reports of an activation change; they come first. */
   readonly first: readonly Report[];
-  /** A report with the `further`-th id after the next. */
+  /** Builds a report with the next id plus `further`. */
   draft(body: ReportBody, further: number): Report;
 }): Report[] {
   const { id, held, outcome, behaviour, first } = end;
   const bodies: ReportBody[] = [];
   const kind = held.offer.operation?.kind.case;
   const { state } = end.device;
-  // A snapshot, or after a reset the next hello, already has the inventory.
+  // A snapshot contains the inventory. After a reset, the next hello contains it.
   const isKnown = kind === 'reset' || first.some(({ body }) => body.case === 'inventory');
   if (!isKnown && inventoryChanged(end.before, state)) bodies.push(inventory(state));
   bodies.push(endReport(id, outcome));
@@ -90,7 +89,7 @@ export function resultReports(end: {
   }
   const isPairing = kind === 'addPairing' || kind === 'changePairing' || kind === 'deletePairing';
   const notice = connectionNotice(end.before, state, isPairing ? id : 0);
-  // An erasure or a wipe disconnects devices whose names belong to the former application.
+  // Do not report devices that an erasure disconnects: their names belong to the former application.
   const erases = kind === 'reset' || kind === 'activate' || kind === 'deactivate';
   if (notice && !erases) bodies.push(notice);
   return [...first, ...bodies.map((body, further) => end.draft(body, first.length + further))];

@@ -34,8 +34,8 @@ async function answered(made: Headset): Promise<void> {
   const id = made.report({ case: 'volume', value: { max: 16, current: 3 } });
   await waitFor('a later report', () => cloud.reports.some(({ reportId }) => reportId === BigInt(id)));
 }
-/** A transaction that waits for its turn behind an update, which waits for its address until `goOn`. */
-async function oneBehindAnother(): Promise<{ made: Headset; goOn: () => void }> {
+/** A transaction that is queued behind an update. The update gets its URL when `resumeFirst` is called. */
+async function oneBehindAnother(): Promise<{ made: Headset; resumeFirst: () => void }> {
   const url = files.url('file');
   cloud.onUrl = () => undefined;
   const made = await cloud.online();
@@ -43,9 +43,9 @@ async function oneBehindAnother(): Promise<{ made: Headset; goOn: () => void }> 
   cloud.offer(2, languages('fr'));
   await waitFor('both starts', () => made.journal.held.get(2)?.state === 'started');
   const { requestId } = await waitFor('the request for an address', () => cloud.urlRequests[0]);
-  return { made, goOn: () => cloud.send({ case: 'urlAnswer', value: { requestId, url } }) };
+  return { made, resumeFirst: () => cloud.send({ case: 'urlAnswer', value: { requestId, url } }) };
 }
-/** An update that is loading, very slowly. */
+/** A headset with an update that loads very slowly. */
 async function loading(): Promise<Headset> {
   const made = await cloud.online({ behaviour: { downloadBytesPerSecond: 1000 } });
   cloud.offer(1, update());
@@ -54,7 +54,7 @@ async function loading(): Promise<Headset> {
 }
 
 describe('a revoke', () => {
-  it('of an offered transaction is answered, and a later start of it by the same answer', async () => {
+  it('of an offered transaction is answered, and a later start gets the same answer', async () => {
     cloud.starts = false;
     const made = await cloud.online();
     cloud.offer(1, languages('en'));
@@ -66,18 +66,18 @@ describe('a revoke', () => {
     const [first, second] = cloud.reports;
     expect([revoked(), second?.reportId]).toEqual([[1, 1], (first?.reportId ?? 0n) + 1n]);
     expect(cloud.effects()).toEqual([]);
-    // Offered again, it is answered by ready, like every offer, but still never done.
+    // Another offer is answered by ready, like every offer, but the transaction is never performed.
     cloud.starts = true;
     cloud.offer(1, languages('en'));
     await waitFor('the third answer', () => cloud.reports.length === 3);
     expect([cloud.readies, revoked(), cloud.effects()]).toEqual([[1, 1], [1, 1, 1], []]);
   });
 
-  it('of one that waits for its turn keeps it from ever beginning; the one before it continues', async () => {
-    const { made, goOn } = await oneBehindAnother();
+  it('of a queued transaction prevents it; the running transaction continues', async () => {
+    const { made, resumeFirst } = await oneBehindAnother();
     revoke(2);
     await waitFor('the answer', () => revoked().length === 1);
-    goOn();
+    resumeFirst();
     await cloud.result(1);
     await settled(made);
     cloud.offer(3, languages('en'));
@@ -86,7 +86,7 @@ describe('a revoke', () => {
     expect(cloud.effects().map(({ transactionId }) => transactionId)).toEqual([1, 3]);
   });
 
-  it('of one whose effect has begun is answered by its result', async () => {
+  it('of a transaction whose effect has begun is answered by its result', async () => {
     const atPoint = (point: string) => point === 'started' && revoke(1);
     const made = await cloud.online({ atPoint, behaviour: { effectMs: 50 } });
     cloud.offer(1, languages('en'));
@@ -95,7 +95,7 @@ describe('a revoke', () => {
     expect(revoked()).toEqual([]);
   });
 
-  it('of a loading update ends the load and deletes what is loaded', async () => {
+  it('of a loading update stops the download and deletes its bytes', async () => {
     const made = await loading();
     revoke(1);
     await settled(made);
@@ -116,7 +116,7 @@ describe('a revoke', () => {
     expect(revoked()).toEqual([]);
   });
 
-  it('of one that a restart has interrupted keeps it from going on', async () => {
+  it('of a transaction that a restart has interrupted prevents it from continuing', async () => {
     const first = await loading();
     await first.close();
     cloud.forget(1);
@@ -129,7 +129,7 @@ describe('a revoke', () => {
     expect([second.device.state.apps, parts(), cloud.effects()]).toEqual([[], [], []]);
   });
 
-  it('of a finished one changes nothing; of a remembered one is answered by its end again', async () => {
+  it('of a finished transaction changes nothing; of a remembered transaction it is answered by the same end', async () => {
     cloud.acknowledges = false;
     const made = await cloud.online();
     cloud.offer(1, languages('en'));
@@ -147,7 +147,7 @@ describe('a revoke', () => {
     expect(revoked()).toEqual([]);
   });
 
-  it('of an unknown one is answered, held as finished until it is acknowledged, and remembered', async () => {
+  it('of an unknown transaction is answered, held as finished until acknowledged, and remembered', async () => {
     cloud.acknowledges = false;
     const made = await cloud.online();
     revoke(9);
@@ -172,18 +172,18 @@ describe('a revoke', () => {
 describe('a drop', () => {
   const drop = (id: number) => cloud.send({ case: 'drop', value: { transactionId: BigInt(id), reason: '' } });
 
-  it('of a started transaction that waits for its turn keeps it from beginning, without a report', async () => {
-    const { made, goOn } = await oneBehindAnother();
+  it('of a started and queued transaction prevents it, without a report', async () => {
+    const { made, resumeFirst } = await oneBehindAnother();
     drop(2);
     await waitFor('it to be forgotten', () => !made.journal.held.has(2));
-    goOn();
+    resumeFirst();
     await cloud.result(1);
     await settled(made);
     expect(cloud.reports.map(({ body }) => body.case)).toEqual(['inventory', 'result']);
     expect(cloud.effects()).toHaveLength(1);
   });
 
-  it('of a loading update ends the load; offered again it is loaded and installed', async () => {
+  it('of a loading update stops the download; after another offer the update is loaded and installed', async () => {
     const made = await loading();
     drop(1);
     await waitFor('no part', () => parts().length === 0);
@@ -195,8 +195,8 @@ describe('a drop', () => {
   });
 });
 
-describe('a start of what the headset holds as started', () => {
-  it('lets it continue in a new session without an offer', async () => {
+describe('a start of a transaction that the headset holds as started', () => {
+  it('continues the transaction in a new session without an offer', async () => {
     const first = await loading();
     await first.close();
     cloud.forget(1);
@@ -208,8 +208,8 @@ describe('a start of what the headset holds as started', () => {
   });
 });
 
-describe('a headset that dies after any of its writes while it is told to revoke', () => {
-  it('never installs the update, and has answered in the end', async () => {
+describe('a headset that dies after any of its writes during a revoke', () => {
+  it('never installs the update, and finally answers', async () => {
     const writes = new Writes();
     writes.record();
     try {
@@ -227,7 +227,7 @@ describe('a headset that dies after any of its writes while it is told to revoke
       try {
         writes.restore(after.stateDir, count);
         after.onUrl = cloud.onUrl;
-        // Like the platform: a started transaction is revoked, any other one is dropped.
+        // Like the platform: revoke a started transaction, drop any other transaction.
         after.onHello = ({ held }) => {
           for (const { transactionId, state } of held) {
             if (state === HeldState.STARTED) revoke(Number(transactionId), after);

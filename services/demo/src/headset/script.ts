@@ -1,7 +1,7 @@
 import { type Action, apply } from './actions.ts';
 import type { Headset } from './headset.ts';
 
-/** A step of a script: an action, or waiting until an operation (its operationId) has taken effect. */
+/** A step of a script: an action, or a wait until the operation with this operationId has taken effect. */
 export type Step =
   | Action
   | {
@@ -12,9 +12,8 @@ export type Step =
     };
 
 /**
- * Runs a list of steps in order, each `afterMs` after the one before. `await` continues when the
- * operation has taken effect on one of the headsets (or `deviceId`) since the script began; each effect
- * serves one `await`.
+ * Runs steps in order. Each step waits `afterMs` after the step before. `await` waits until the operation has taken
+ * effect on a headset (or on `deviceId`) since the script began. Each effect ends only one `await`.
  */
 export async function runScript(
   headsets: ReadonlyMap<string, Headset>,

@@ -18,19 +18,19 @@ interface SessionParts {
   readonly connection: Connection;
   readonly clock: CorrectedClock;
   readonly backoff: Backoff;
-  /** How long the headset waits for a welcome; milliseconds. */
+  /** Maximum wait for a welcome; milliseconds. */
   readonly welcomeMs: number;
-  /** A token that was signed for this connection. */
+  /** Signs a token for the next stream. */
   token(): string;
   hello(): Hello;
   /** Called for every message of the session, before the session handles it. */
   onMessage(message: ConnectResponse): void;
-  /** A session has begun. */
+  /** Called when a session has begun. */
   onWelcome(welcome: Welcome): void;
   onEnd(end: Pick<StreamEnd, 'code' | 'details'>): void;
 }
 
-/** The headset's sessions: one stream after the other (protocol page, "Connecting" and "The session"). */
+/** The headset's sessions, one stream after the other (protocol page, "Connecting" and "The session"). */
 export class Session {
   /** `session_epoch` of the welcome; 0 while there is no session. */
   epoch = 0;
@@ -45,27 +45,27 @@ export class Session {
     this.#parts = parts;
   }
 
-  /** Connects, and keeps connected until `close` or `stayAway`. */
+  /** Connects, and reconnects after each end of a session until `close` or `stayAway`. */
   connect(): void {
     this.#isWanted = true;
     this.#schedule(0);
   }
 
-  /** Drops the stream; the headset connects again. */
+  /** Drops the stream. The headset then reconnects. */
   disconnect(): void {
     this.#stream?.cancel();
   }
 
-  /** Drops the stream and connects again after `ms`. */
+  /** Drops the stream and reconnects after `ms`. */
   stayAway(ms: number): void {
-    this.#parts.backoff.awayFor(ms);
+    this.#parts.backoff.replaceMinimum(ms);
     clearTimeout(this.#reconnect);
     this.#reconnect = undefined;
     if (this.#stream) this.#stream.cancel();
     else if (this.#isWanted) this.#schedule(ms);
   }
 
-  /** Closes the headset's half of the stream, waits a short time for the cloud, and closes the connection. */
+  /** Ends the stream, waits a short time for the cloud's end, and closes the connection. */
   async close(): Promise<void> {
     this.#isWanted = false;
     clearTimeout(this.#reconnect);
@@ -84,7 +84,7 @@ export class Session {
     this.#parts.connection.close();
   }
 
-  /** Sends a message on the stream, if there is one. `sent` is called when it is handed to the network. */
+  /** Sends a message if a stream is open. Calls `sent` when the message is passed to the network. */
   send(body: RequestBody, sent?: () => void): void {
     this.#stream?.send(create(ConnectRequestSchema, { body }), sent);
   }
@@ -98,13 +98,13 @@ export class Session {
     if (!this.#isWanted || this.#stream) return;
     const { connection, clock, welcomeMs, token, hello } = this.#parts;
     clock.opening();
-    // After the end of the session, whatever else comes on the stream is ignored (rule B1).
+    // Messages on this stream are ignored after the end of the session (rule B1).
     const stream = connection.open(token(), {
       received: (message) => void (this.#stream === stream && this.#receive(message)),
       ended: (end) => void (this.#stream === stream && this.#ended(end)),
     });
     this.#stream = stream;
-    // A connection that was accepted and then stays silent has no other end.
+    // Without this timeout, a connection that is accepted and then stays silent would never end.
     this.#welcomeTimeout = setTimeout(() => {
       connection.renew();
       stream.cancel();
@@ -128,9 +128,9 @@ export class Session {
     this.#parts.onWelcome(welcome);
   }
 
-  /** The session is over with this message, whenever the server ends the stream. */
+  /** Ends the session. The server may end the stream later. */
   #onGoAway({ reason, retryAfterMs }: GoAway): void {
-    // A draining server is no failure, so the headset reconnects as soon as the server allows.
+    // Draining is not a failure: reconnect as soon as the server allows.
     if (reason === GoAwayReason.DRAINING) this.#parts.backoff.reset();
     this.#stream?.end();
     this.#ended({ code: status.OK, details: 'go away', serverTimeMs: 0, retryAfterMs });
@@ -142,7 +142,7 @@ export class Session {
     clearTimeout(this.#welcomeTimeout);
     this.epoch = 0;
     if (end.code === status.UNAUTHENTICATED && end.serverTimeMs > 0) clock.correct(end.serverTimeMs);
-    backoff.atLeast(end.retryAfterMs);
+    backoff.raiseMinimum(end.retryAfterMs);
     onEnd(end);
     this.#onOver();
     if (this.#isWanted) this.#schedule(backoff.ended());

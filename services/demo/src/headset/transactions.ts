@@ -6,10 +6,10 @@ import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
 import type { Installer } from './installer.ts';
 import type { Journal } from './journal.ts';
-import type { Held, Outcome } from './kept.ts';
 import { beginsEndlessCall, operate, refusal } from './operations.ts';
 import type { Outbox } from './outbox.ts';
 import { endReport, resultReports } from './results.ts';
+import type { Held, Outcome } from './stored-types.ts';
 
 /** The parts of a headset that its transactions use. */
 export interface TransactionParts {
@@ -19,36 +19,36 @@ export interface TransactionParts {
   readonly device: Device;
   readonly outbox: Outbox;
   readonly installer: Installer;
-  /** Aborted when the headset is closed: then no more work is done, as if it had died. */
+  /** Aborted when the headset is closed. No more work is done then, as after a crash. */
   readonly closed: AbortSignal;
   sendReady(transactionId: number, sent: () => void): void;
   point(point: DeathPoint, transactionId: number): void;
   onEffect(transactionId: number, operation: string): void;
-  /** Ends the session and comes back, as after a reset. */
+  /** Ends the session and reconnects after a reset. */
   restart(): void;
-  /** The activation may be another one, and uploads may have ended with it. */
+  /** Called when the activation may have changed, which may have ended uploads. */
   activationChanged(): void;
 }
 
-/** Work whose start has come to this process: it waits for its turn, loads, or has its effect. */
+/** Started work: it waits in the queue, loads an update, or takes effect. */
 interface StartedWork {
-  /** True once its effect has begun: it cannot be given up any more. */
+  /** True if the effect has begun. The work can no longer be canceled. */
   hasBegun: boolean;
-  /** Ends a load. */
+  /** Stops a download. */
   readonly stop: AbortController;
 }
 
 /** The transactions of one headset, from offer to result (protocol page, "Transactions"). */
 export class Transactions {
   readonly #parts: TransactionParts;
-  /** Work that has not ended, and that no drop or revoke has ended. */
+  /** Started work that has not ended and was not dropped or revoked. */
   readonly #started = new Map<number, StartedWork>();
   #working: Promise<void> = Promise.resolve();
 
   constructor(parts: TransactionParts) {
     this.#parts = parts;
-    // After a death between the effect and its result the effect is recorded, so the result is known. Work
-    // without an effect waits for a new start, because it may have been canceled meanwhile.
+    // If the process died between an effect and its result, the recorded effect gives the result. Work without an
+    // effect waits for another start, because it may have been canceled in the meantime.
     const { journal, effects, device } = parts;
     for (const [id, held] of journal.held) {
       const tookPlace = effects.has(id) || device.outcomeOf(id) !== undefined;
@@ -56,13 +56,13 @@ export class Transactions {
     }
   }
 
-  /** On a change of the activation: its uploads and downloads end. */
+  /** Call it when the activation may have changed: stops uploads and downloads of the former activation. */
   onActivation(): void {
     this.#parts.activationChanged();
     this.#stopOldLoads();
   }
 
-  /** Downloads of an earlier epoch than the newest end, and their bytes are deleted: nothing installs them. */
+  /** Stops downloads of an earlier activation epoch and deletes their bytes. They are never installed. */
   #stopOldLoads(): void {
     const { journal, installer } = this.#parts;
     for (const [id, held] of journal.held) {
@@ -80,7 +80,7 @@ export class Transactions {
     const id = Number(offer.transactionId);
     point('received', id);
     const before = journal.activationEpoch;
-    journal.learnEpoch(Number(offer.activationEpoch));
+    journal.advanceEpoch(Number(offer.activationEpoch));
     if (journal.activationEpoch > before) this.#stopOldLoads();
     const held = journal.held.get(id);
     const isKnown = held !== undefined || journal.outcomes.has(id);
@@ -95,41 +95,41 @@ export class Transactions {
     const held = journal.held.get(id);
     const outcome = journal.outcomes.get(id);
     if (outcome) {
-      // It has ended before. A stored report is sent anyway; if the cloud has acknowledged the report but
-      // asks again, the end is reported again under a new report id.
+      // The transaction has ended before. If it is still held, its stored report is sent anyway. Otherwise the cloud
+      // has acknowledged the report and asks again, so the end is reported with a new report id.
       if (!held) this.#repeatEnd(id, outcome);
       return;
     }
     if (!held || this.#started.has(id)) return;
     if (held.state === 'offered') journal.started(id);
-    this.#take(id, held);
+    this.#enqueue(id, held);
   }
 
   onDrop(id: number): void {
     const { journal, installer } = this.#parts;
     const held = journal.held.get(id);
-    // Work whose effect has begun cannot be stopped, and a stored report is still sent.
+    // Work whose effect has begun cannot be stopped. A stored report is still sent.
     if (!held || held.state === 'finished' || this.#started.get(id)?.hasBegun) return;
-    this.#giveUp(id);
+    this.#cancel(id);
     if (isUpdate(held)) installer.discard(id);
     journal.dropped(id);
   }
 
   /**
-   * Handles a revoke: work that has not begun never begins; otherwise its result is the answer (rule A11).
+   * Handles a revoke. Work that has not begun never begins. If the work has begun, its result is the answer (rule A11).
    */
   onRevoke(id: number, reason: string): void {
     const { journal, installer, outbox, point } = this.#parts;
     const held = journal.held.get(id);
-    // Its report is on its way, or its effect has begun: then its result is the answer.
+    // The report of the end is queued, or follows when the effect is complete.
     if (held?.state === 'finished' || this.#started.get(id)?.hasBegun) return;
     const known = journal.outcomes.get(id);
     if (known) {
       this.#repeatEnd(id, known);
       return;
     }
-    this.#giveUp(id);
-    // Deletes before the answer is written: after a death in between, the cloud asks again.
+    this.#cancel(id);
+    // Delete the file before the answer is stored: if the process dies in between, the cloud asks again.
     if (held && isUpdate(held)) installer.discard(id);
     const outcome: Outcome = { success: false, message: reason, revoked: true };
     const report = outbox.draft(endReport(id, outcome));
@@ -138,40 +138,40 @@ export class Transactions {
     outbox.queue([report]);
   }
 
-  /** Queues the work: transactions run one after the other, in the order of their starts. */
-  #take(id: number, held: Held): void {
+  /** Queues the work. Transactions run one after the other, in the order of their starts. */
+  #enqueue(id: number, held: Held): void {
     const work: StartedWork = { hasBegun: false, stop: new AbortController() };
     this.#started.set(id, work);
     this.#working = this.#working.then(() => this.#perform(id, held, work));
   }
 
-  #giveUp(id: number): void {
+  #cancel(id: number): void {
     this.#started.get(id)?.stop.abort();
     this.#started.delete(id);
   }
 
   async #perform(id: number, held: Held, work: StartedWork): Promise<void> {
     const { behaviour, closed, installer, point } = this.#parts;
-    const isGivenUp = () => this.#started.get(id) !== work;
-    if (isGivenUp() || closed.aborted) return;
+    const isCanceled = () => this.#started.get(id) !== work;
+    if (isCanceled() || closed.aborted) return;
     point('started', id);
     let failure: string | undefined;
     try {
       failure = await this.#prepare(id, held, work);
     } catch (error) {
-      // The headset was closed: the journal has it as started, and an update's file keeps its progress.
+      // The headset was closed. The transaction stays started in the journal, and the loaded bytes stay.
       if (closed.aborted) return;
       if (!work.stop.signal.aborted) throw error;
-      // Also deletes bytes that were being written when it was stopped.
+      // Also delete bytes that were written while the download stopped.
       installer.discard(id);
     }
-    if (isGivenUp()) return;
+    if (isCanceled()) return;
     work.hasBegun = true;
     if (behaviour.answersStarts) this.#finish(id, held, failure);
     this.#started.delete(id);
   }
 
-  /** The part of the work that takes time. Returns why the work cannot be done. */
+  /** Loads an update, or waits for the duration of the work. Returns why the work failed; undefined if it did not. */
   async #prepare(id: number, held: Held, work: StartedWork): Promise<string | undefined> {
     const { offer } = held;
     const { behaviour, installer, point } = this.#parts;
@@ -193,7 +193,7 @@ export class Transactions {
     return undefined;
   }
 
-  /** Does the work, unless it is done already or `failure` is given, and stores the result. */
+  /** Performs the operation and stores the result. With `failure`, only stores that result. */
   #finish(id: number, held: Held, failure?: string): void {
     const { journal, device, outbox, installer, closed, restart } = this.#parts;
     if (journal.outcomes.has(id) || closed.aborted) return;
@@ -206,7 +206,7 @@ export class Transactions {
     this.#parts.point('effect-done', id);
     if (isUpdate(held)) installer.discard(id);
     const isReset = held.offer.operation?.kind.case === 'reset' && tookPlace;
-    // The end of a reset is reported in the next session; this session is over.
+    // The result of a reset is reported in the next session.
     if (isReset) outbox.close();
     this.#keepResult(id, held, outcome, before);
     if (isReset) restart();
@@ -215,7 +215,7 @@ export class Transactions {
   #keepResult(id: number, held: Held, outcome: Outcome, before: Device['state']): void {
     const { behaviour, journal, device, outbox } = this.#parts;
     const changed = outcome.success ? changeByTransaction(held.offer, journal, device.state) : undefined;
-    // Reports that are stored with a change of the activation belong to the new activation.
+    // Reports that are stored together with an activation change belong to the new activation.
     const activationEpoch = changed && Math.max(changed.change.epoch, journal.takenEpoch);
     const reports = resultReports({
       ...{ id, held, outcome, behaviour, device, before, first: reportsOf(changed, outbox) },
@@ -226,7 +226,7 @@ export class Transactions {
     outbox.queue(reports);
   }
 
-  /** Reports a remembered end again: the same report with a new report id. */
+  /** Reports a remembered end again with a new report id. */
   #repeatEnd(id: number, outcome: Outcome): void {
     this.#parts.outbox.add(endReport(id, outcome), outcome.ended);
   }

@@ -26,12 +26,12 @@ const update = (artifact: object = files.artifact()) =>
   cloud.offer(1, { case: 'updateApp', value: { ...app, artifact } });
 const installed = { transactionId: 1n, success: true, message: 'installed' };
 const gets = () => files.requests.map(({ url, range }) => [url, range]);
-/** At which byte each request starts. */
+/** The first byte of each request. */
 const starts = () => files.requests.map(({ range }) => Number(/\d+/.exec(range ?? '0')?.[0]));
 const parts = () => readdirSync(cloud.stateDir).filter((name) => name.endsWith('.part'));
 
 describe('an update', () => {
-  it('of an app is loaded by its ticket, installed once, told in the inventory and then reported', async () => {
+  it('of an app is loaded with its ticket, installed once, and reported in the inventory and then as result', async () => {
     const made = await cloud.online({ apps: [{ ...app, version: '2.0' }], behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -48,7 +48,7 @@ describe('an update', () => {
     expect(parts()).toEqual([]);
   });
 
-  it('of the firmware shows in the next hello', async () => {
+  it('of the firmware changes the next hello', async () => {
     const first = await cloud.online({ behaviour: quick });
     cloud.offer(1, { case: 'updateFirmware', value: { version: '9.002.0', artifact: files.artifact() } });
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -57,7 +57,7 @@ describe('an update', () => {
     expect(cloud.hellos.map((hello) => hello.firmwareVersion)).toEqual(['9.001.0', '9.002.0']);
   });
 
-  it('of the firmware to an older version fails without a load, as after a newer one before it', async () => {
+  it('of the firmware to an older version fails without a download, also after a queued newer one', async () => {
     const made = await cloud.online({ behaviour: quick });
     const firmware = (id: number, version: string) =>
       cloud.offer(id, { case: 'updateFirmware', value: { version, artifact: files.artifact() } });
@@ -74,10 +74,10 @@ describe('an update', () => {
     expect(await cloud.result(3)).toMatchObject({ success: true });
   });
 
-  it('follows a redirect with its range, and takes more than five for a refused address', async () => {
-    files.oddities.push({ cutAfter: 100_000 }, { status: 307, location: '/elsewhere' });
-    files.oddities.push(...Array(1).fill({ cutAfter: 50_000 }));
-    for (let i = 0; i < 6; i++) files.oddities.push({ status: 302, location: `/hop-${i}` });
+  it('follows a redirect with its range, and treats more than five redirects as a refused URL', async () => {
+    files.faults.push({ cutAfter: 100_000 }, { status: 307, location: '/elsewhere' });
+    files.faults.push(...Array(1).fill({ cutAfter: 50_000 }));
+    for (let i = 0; i < 6; i++) files.faults.push({ status: 302, location: `/hop-${i}` });
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -89,8 +89,8 @@ describe('an update', () => {
     expect(third).toBe(second);
   });
 
-  it('continues where a cut load ended', async () => {
-    files.oddities.push({ cutAfter: 100_000 }, { status: 503 }, { cutAfter: 50_000 });
+  it('continues where an interrupted download ended', async () => {
+    files.faults.push({ cutAfter: 100_000 }, { status: 503 }, { cutAfter: 50_000 });
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -102,7 +102,7 @@ describe('an update', () => {
     expect(cloud.urlRequests).toHaveLength(1);
   });
 
-  it('continues after it was told to cut its own load', async () => {
+  it('continues after an interruption by cutDownloadAtBytes', async () => {
     await cloud.online({ behaviour: { ...quick, cutDownloadAtBytes: 1000 } });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -110,15 +110,15 @@ describe('an update', () => {
     expect(gets()[1]?.[1]).toMatch(/^bytes=[1-9]\d*-$/);
   });
 
-  it('starts again where the address ignores the range', async () => {
-    files.oddities.push({ cutAfter: 100_000 }, { whole: true });
+  it('restarts the download if the server ignores the range', async () => {
+    files.faults.push({ cutAfter: 100_000 }, { whole: true });
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
     expect(files.requests).toHaveLength(2);
   });
 
-  it('resumes with a range after a restart in the middle, once it is started again', async () => {
+  it('resumes with a range after a restart, when the transaction is started again', async () => {
     const first = await cloud.online({ behaviour: { ...quick, downloadBytesPerSecond: 100_000 } });
     update();
     const part = join(cloud.stateDir, `${deviceId}.update-1.part`);
@@ -136,7 +136,7 @@ describe('an update', () => {
     expect(cloud.effects()).toEqual([{ transactionId: 1, operation: 'updateApp' }]);
   });
 
-  it('continues over the loss of the session, and asks again for an address in the next', async () => {
+  it('continues over the loss of the session, and requests a URL again in the next session', async () => {
     let asked = 0;
     cloud.onUrl = () => {
       asked += 1;
@@ -150,8 +150,8 @@ describe('an update', () => {
     expect(cloud.effects()).toHaveLength(1);
   });
 
-  it.each([401, 403, 410])('asks for a fresh address when the old one answers %i', async (status) => {
-    files.oddities.push({ cutAfter: 100_000 }, { status });
+  it.each([401, 403, 410])('requests a new URL if the old one answers %i', async (status) => {
+    files.faults.push({ cutAfter: 100_000 }, { status });
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -161,7 +161,7 @@ describe('an update', () => {
     expect(third).toBe(second);
   });
 
-  it('asks by the ticket of the newest offer', async () => {
+  it('requests a URL with the ticket of the newest offer', async () => {
     const first = await cloud.online({ behaviour: quick });
     cloud.onUrl = () => undefined;
     update(files.artifact('old'));
@@ -177,8 +177,8 @@ describe('an update', () => {
     expect(cloud.urlRequests.at(-1)?.about.value).toEqual(files.artifact('new').ticket);
   });
 
-  it('asks for a fresh address when the old one has expired', async () => {
-    files.oddities.push({ cutAfter: 100_000 });
+  it('requests a new URL if the old one has expired', async () => {
+    files.faults.push({ cutAfter: 100_000 });
     cloud.onUrl = () => ({
       url: files.url(`app-${cloud.urlRequests.length}`),
       expiresAtMs: cloud.urlRequests.length === 1 ? BigInt(Date.now()) : 0n,
@@ -189,8 +189,8 @@ describe('an update', () => {
     expect(gets().map(([url]) => url)).toEqual(['/app-1', '/app-2']);
   });
 
-  it('fails after five refused addresses in a row', async () => {
-    files.oddities.push(...Array(10).fill({ status: 403 }));
+  it('fails after five refused URLs in a row', async () => {
+    files.faults.push(...Array(10).fill({ status: 403 }));
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject({
@@ -200,8 +200,8 @@ describe('an update', () => {
     expect(cloud.effects()).toEqual([]);
   });
 
-  it('fails when no byte comes for longer than it is patient, waiting for answers included', async () => {
-    files.oddities.push({ status: 503, afterMs: 300 }, ...Array(20).fill({ status: 503 }));
+  it('fails if no byte arrives for downloadPatienceMs, including the wait for answers', async () => {
+    files.faults.push({ status: 503, afterMs: 300 }, ...Array(20).fill({ status: 503 }));
     await cloud.online({ behaviour: { downloadRetryMs: 1, downloadPatienceMs: 250 } });
     update();
     expect(await cloud.result(1)).toMatchObject({
@@ -210,29 +210,26 @@ describe('an update', () => {
     expect(files.requests).toHaveLength(1);
   });
 
-  it('is patient again after each byte, and while it has no address', async () => {
+  it('restarts the time limit after each byte, and does not count time without a URL', async () => {
     cloud.onUrl = () =>
       cloud.urlRequests.length === 1
         ? { refusal: UrlRefusal.UNAVAILABLE, retryAfterMs: 1200 }
         : { url: files.url('app') };
-    files.oddities.push({ status: 503, afterMs: 600 }, { cutAfter: 1000 }, { status: 503, afterMs: 600 });
+    files.faults.push({ status: 503, afterMs: 600 }, { cutAfter: 1000 }, { status: 503, afterMs: 600 });
     await cloud.online({ behaviour: { downloadRetryMs: 1, downloadPatienceMs: 1100 } });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
     expect(files.requests).toHaveLength(4);
   });
 
-  it.each([undefined, { sizeBytes: 0n }])(
-    'fails when it names no file, or an empty one',
-    async (artifact) => {
-      await cloud.online({ behaviour: quick });
-      cloud.offer(1, { case: 'updateApp', value: { ...app, ...(artifact && { artifact }) } });
-      expect(await cloud.result(1)).toMatchObject({ success: false, message: 'The update names no file.' });
-      expect(cloud.urlRequests).toEqual([]);
-    },
-  );
+  it.each([undefined, { sizeBytes: 0n }])('fails if it names no file or an empty file', async (artifact) => {
+    await cloud.online({ behaviour: quick });
+    cloud.offer(1, { case: 'updateApp', value: { ...app, ...(artifact && { artifact }) } });
+    expect(await cloud.result(1)).toMatchObject({ success: false, message: 'The update names no file.' });
+    expect(cloud.urlRequests).toEqual([]);
+  });
 
-  it('fails when its addresses are none', async () => {
+  it('fails if its URLs are invalid', async () => {
     cloud.onUrl = () => ({ url: 'nowhere' });
     await cloud.online({ behaviour: quick });
     update();
@@ -241,7 +238,7 @@ describe('an update', () => {
     });
   });
 
-  it('asks with the newest ticket when an earlier one is refused', async () => {
+  it('requests a URL with the newest ticket if an earlier ticket is refused', async () => {
     cloud.onUrl = ({ about }) => {
       const newest = cloud.urlRequests.length > 1 || about.case !== 'downloadTicket';
       if (newest) return { url: files.url('app') };
@@ -257,7 +254,7 @@ describe('an update', () => {
     expect(cloud.urlRequests.at(-1)?.about.value).toEqual(files.artifact('new').ticket);
   });
 
-  it('fails when its ticket is refused', async () => {
+  it('fails if its ticket is refused', async () => {
     cloud.onUrl = () => ({ refusal: UrlRefusal.NOT_FOUND });
     await cloud.online({ behaviour: quick });
     update();
@@ -266,7 +263,7 @@ describe('an update', () => {
     });
   });
 
-  it('asks again, when it was told to, while a part of the platform is away', async () => {
+  it('repeats the request after retryAfterMs while a part of the platform is unavailable', async () => {
     cloud.onUrl = () =>
       cloud.urlRequests.length < 3
         ? { refusal: UrlRefusal.UNAVAILABLE, retryAfterMs: 5 }
@@ -277,8 +274,8 @@ describe('an update', () => {
     expect(new Set(cloud.urlRequests.map(({ requestId }) => requestId)).size).toBe(3);
   });
 
-  it('discards wrong bytes and starts again', async () => {
-    files.oddities.push({ wrong: true });
+  it('discards wrong bytes and restarts the download', async () => {
+    files.faults.push({ wrong: true });
     await cloud.online({ behaviour: quick });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -289,10 +286,10 @@ describe('an update', () => {
   });
 
   it.each([
-    ['bytes', () => files.oddities.push({ wrong: true }, { wrong: true }, { wrong: true }), {}],
+    ['bytes', () => files.faults.push({ wrong: true }, { wrong: true }, { wrong: true }), {}],
     ['size', () => {}, { sizeBytes: BigInt(sizeBytes - 1) }],
     ['size', () => {}, { sizeBytes: BigInt(sizeBytes + 1) }],
-  ])('fails, without an effect, after three loads of a wrong %s', async (_, arrange, wrong) => {
+  ])('fails without an effect after three downloads with wrong %s', async (_, arrange, wrong) => {
     arrange();
     const made = await cloud.online({ behaviour: quick });
     update({ ...files.artifact(), ...wrong });
@@ -305,7 +302,7 @@ describe('an update', () => {
     expect(parts()).toEqual([]);
   });
 
-  it('can be made to corrupt its own loads', async () => {
+  it('can corrupt its own downloads', async () => {
     const made = await cloud.online({ behaviour: { ...quick, corruptDownloads: 1 } });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -313,8 +310,8 @@ describe('an update', () => {
     expect(made.behaviour.corruptDownloads).toBe(0);
   });
 
-  it('tells its progress, rising from 0 to 1, while it runs', async () => {
-    files.oddities.push({ cutAfter: 100_000 });
+  it('reports its progress, rising from 0 to 1, while it runs', async () => {
+    files.faults.push({ cutAfter: 100_000 });
     await cloud.online({
       behaviour: { ...quick, downloadBytesPerSecond: 1_000_000, effectMs: 60, progressIntervalMs: 20 },
     });
@@ -331,7 +328,7 @@ describe('an update', () => {
     expect(cloud.reports.at(-1)?.body.case).toBe('result');
   });
 
-  it('tells after a restart what is loaded already, also while it gets no address', async () => {
+  it('reports the loaded share after a restart, also while it gets no URL', async () => {
     const silent = { progressIntervalMs: 3_600_000 };
     const first = await cloud.online({
       behaviour: { ...quick, ...silent, downloadBytesPerSecond: 100_000 },
@@ -348,7 +345,7 @@ describe('an update', () => {
   });
 
   // proves api/9/progress, cb/9/progress, cb/4/in-progress
-  it('tells its progress every 10 s unless it is told otherwise', async () => {
+  it('reports its progress every 10 s by default', async () => {
     const made = await cloud.online();
     expect(made.behaviour.progressIntervalMs).toBe(10_000);
   });

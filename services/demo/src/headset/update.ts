@@ -12,18 +12,18 @@ import { load, sizeOf } from './download.ts';
 import type { Http } from './http.ts';
 import type { UrlRequests } from './urls.ts';
 
-/** Most downloads of one update with a wrong size or hash. */
+/** Maximum number of downloads with a wrong size or hash per update. */
 const wrongLoads = 3;
-/** Most consecutive URLs that are refused without a byte. */
+/** Maximum number of consecutive URLs that are refused without a byte. */
 const refusedUrls = 5;
 const longestRetryMs = 30_000;
 
 /** An update to load, and the parts of the headset that load it. */
 export interface Loading {
   readonly artifact: Artifact;
-  /** The newest ticket of the artifact. */
+  /** Returns the newest ticket of the artifact. */
   ticket(): Uint8Array;
-  /** The target file; a later call continues with the bytes in it. */
+  /** The target file. A later call continues after the bytes in this file. */
   readonly path: string;
   readonly http: Http;
   readonly urls: UrlRequests;
@@ -31,37 +31,37 @@ export interface Loading {
   readonly signal: AbortSignal;
   /** The corrected clock; milliseconds since 1970. */
   nowMs(): number;
-  /** Called with the number of bytes that are there. */
+  /** Called with the number of bytes that are loaded so far. */
   onBytes(bytes: number): void;
 }
 
-interface Address {
+interface DownloadUrl {
   readonly url: string;
   readonly expiresAtMs: number;
 }
 
 /**
- * Loads an update until its bytes are those of the artifact; network failures are retried within the time
- * limit of the behaviour. Returns why it failed; undefined when the file is complete. Throws when `signal`
- * is aborted. Protocol page, "Updates".
+ * Loads an update and verifies its size and hash (protocol page, "Updates"). Network failures are retried for
+ * `downloadPatienceMs`. Returns undefined if the file is complete, otherwise the reason of the failure. Throws if
+ * `signal` is aborted.
  */
 export async function loadArtifact(loading: Loading): Promise<string | undefined> {
   const { artifact, path, http, behaviour, signal } = loading;
   const sizeBytes = Number(artifact.sizeBytes);
-  let address: Address | undefined;
+  let download: DownloadUrl | undefined;
   let [wrong, refused, cuts] = [0, 0, 0];
-  // Without the time in which there is no address, as in a headset that is offline.
+  // Time without a URL does not count, for example while the headset is offline.
   let idleMs = 0;
   for (;;) {
-    if (!address || address.expiresAtMs <= loading.nowMs()) {
-      const answer = await askForAddress(loading);
+    if (!download || download.expiresAtMs <= loading.nowMs()) {
+      const answer = await requestUrl(loading);
       if (typeof answer === 'string') return answer;
-      address = answer;
+      download = answer;
     }
     const before = await sizeOf(path);
     let sinceMs = performance.now();
     const end = await load({
-      ...{ http, url: address.url, path, sizeBytes, signal },
+      ...{ http, url: download.url, path, sizeBytes, signal },
       onBytes: (bytes) => {
         sinceMs = performance.now();
         loading.onBytes(bytes);
@@ -75,7 +75,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
       if (wrong >= wrongLoads) return 'The update is not what its size and hash say.';
       loading.onBytes(0);
     } else if (end === 'refused') {
-      address = undefined;
+      download = undefined;
       refused += 1;
       if (refused >= refusedUrls) return "The update's addresses do not serve it.";
     }
@@ -90,15 +90,15 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
   }
 }
 
-/** Asks by the newest ticket. Returns the address, or why there is none. */
-async function askForAddress({ urls, ticket, signal }: Loading): Promise<Address | string> {
+/** Requests a download URL with the newest ticket. Returns the URL, or the reason of the refusal. */
+async function requestUrl({ urls, ticket, signal }: Loading): Promise<DownloadUrl | string> {
   for (;;) {
     const asked = ticket();
     const { refusal, url, expiresAtMs } = await urls.ask({ case: 'downloadTicket', value: asked }, signal);
     if (refusal === UrlRefusal.UNSPECIFIED) {
       return { url, expiresAtMs: Number(expiresAtMs) || Number.POSITIVE_INFINITY };
     }
-    // Meanwhile an offer may have brought another ticket.
+    // A new offer may have replaced the ticket during the request.
     const isNewest = Buffer.from(asked).equals(ticket());
     if (refusal !== UrlRefusal.NOT_FOUND || isNewest) {
       return `The update's address was refused: ${UrlRefusalSchema.value[refusal]?.name ?? refusal}.`;

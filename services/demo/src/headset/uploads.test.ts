@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 const file = `app-1/${deviceId}/upload_files/a/b.jpg`;
-/** The reported file uploads, once there are `count` of them. */
+/** Waits for `count` reported uploads and returns them. */
 const ended = async (made: Headset, count: number) => {
   await waitFor('the reports', () => cloud.reported('fileUpload').length === count);
   await waitFor('their acknowledgement', () => made.journal.reports.size === 0);
@@ -32,7 +32,7 @@ const ended = async (made: Headset, count: number) => {
 const uploaded = (of = file, sizeBytes = 5n) => ({ file: of, sizeBytes, failure: UrlRefusal.UNSPECIFIED });
 
 describe('an upload', () => {
-  it('puts the bytes once to the address and reports it, with the epoch at which it was asked for', async () => {
+  it('puts the bytes once and reports the end with the epoch of the request', async () => {
     const made = await cloud.online();
     cloud.offer(7, { case: 'activate', value: { applicationId: 'app-1' } }, 'activate', 3);
     await cloud.result(7);
@@ -64,26 +64,23 @@ describe('an upload', () => {
     [UrlRefusal.NOT_ASSOCIATED, UrlRefusal.NOT_ASSOCIATED],
     [UrlRefusal.NO_SIGNED_URL, UrlRefusal.NO_SIGNED_URL],
     [UrlRefusal.NOT_FOUND, UrlRefusal.UPLOAD_FAILED],
-  ])(
-    'that is refused for reason %i is reported with reason %i, and nothing is put',
-    async (refusal, failure) => {
-      cloud.onUrl = () => ({ refusal });
-      const made = await cloud.online();
-      made.upload({ file, sizeBytes: 5 });
-      expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure }]);
-      expect(files.requests).toEqual([]);
-    },
-  );
+  ])('that is refused with reason %i is reported with reason %i, without a PUT', async (refusal, failure) => {
+    cloud.onUrl = () => ({ refusal });
+    const made = await cloud.online();
+    made.upload({ file, sizeBytes: 5 });
+    expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure }]);
+    expect(files.requests).toEqual([]);
+  });
 
-  it('that the address refuses has failed, without a second try', async () => {
-    files.oddities.push({ status: 403 });
+  it('fails without a second attempt if the signed URL refuses it', async () => {
+    files.faults.push({ status: 403 });
     const made = await cloud.online();
     made.upload({ file, sizeBytes: 5 });
     expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure: UrlRefusal.UPLOAD_FAILED }]);
     expect(files.requests).toHaveLength(1);
   });
 
-  it('asks again while a part of the platform is away', async () => {
+  it('repeats the request while a part of the platform is unavailable', async () => {
     cloud.onUrl = () =>
       cloud.urlRequests.length === 1
         ? { refusal: UrlRefusal.UNAVAILABLE, retryAfterMs: 5 }
@@ -94,7 +91,7 @@ describe('an upload', () => {
     expect(cloud.urlRequests).toHaveLength(2);
   });
 
-  it('does not use an address whose time is over: it asks again', async () => {
+  it('requests a new URL instead of using an expired one', async () => {
     const old = { url: files.url('old'), expiresAtMs: BigInt(ago(1000)) };
     cloud.onUrl = () => (cloud.urlRequests.length === 1 ? old : { url: files.url('signed') });
     const made = await cloud.online();
@@ -104,9 +101,9 @@ describe('an upload', () => {
     expect(new Set(cloud.urlRequests.map(({ requestId }) => requestId)).size).toBe(2);
   });
 
-  it('fails when nothing moves for too long; while the answer comes it continues', async () => {
+  it('fails if no byte moves for putIdleMs; a slow answer does not fail it', async () => {
     // The answer has 38 bytes, so that it takes longer than `putIdleMs`.
-    files.oddities.push({ dripMs: 30 }, { silent: true });
+    files.faults.push({ dripMs: 30 }, { silent: true });
     const made = await cloud.online({ behaviour: { putIdleMs: 1000 } });
     made.upload({ file, sizeBytes: 5 });
     expect(await ended(made, 1)).toEqual([uploaded()]);
@@ -114,7 +111,7 @@ describe('an upload', () => {
     expect((await ended(made, 2))[1]).toEqual({ ...uploaded(), failure: UrlRefusal.UPLOAD_FAILED });
   });
 
-  it('fails without a PUT when its file has another size by then', async () => {
+  it('fails without a PUT if the size of its file has changed', async () => {
     cloud.onUrl = () => undefined;
     const path = cloud.file('growing.log', 'bytes');
     const made = await cloud.online();
@@ -127,8 +124,8 @@ describe('an upload', () => {
     expect(files.requests).toEqual([]);
   });
 
-  it('that is going on is aborted when another application has the headset', async () => {
-    files.oddities.push({ silent: true });
+  it('is aborted during its PUT when the headset is activated for another application', async () => {
+    files.faults.push({ silent: true });
     const made = await cloud.online();
     cloud.offer(7, { case: 'activate', value: { applicationId: 'app-1' } }, 'activate', 3);
     await cloud.result(7);
@@ -138,12 +135,12 @@ describe('an upload', () => {
     await cloud.result(8);
     await waitFor('the end of the PUT', () => files.requests[0]?.closed === true);
     expect(await ended(made, 1)).toEqual([{ ...uploaded(), failure: UrlRefusal.UPLOAD_FAILED }]);
-    // The next upload does not wait for it.
+    // The next upload does not wait for the aborted one.
     made.upload({ file, sizeBytes: 6 });
     expect((await ended(made, 2))[1]).toEqual(uploaded(file, 6n));
   });
 
-  it('ends as failed, with its own epoch, when a reset wipes its file', async () => {
+  it('fails with its own epoch when a reset erases its file', async () => {
     cloud.onUrl = () => undefined;
     const made = await cloud.online();
     cloud.offer(7, { case: 'activate', value: { applicationId: 'app-1' } }, 'activate', 3);
@@ -176,7 +173,7 @@ describe('an upload', () => {
     expect(files.requests).toHaveLength(2);
   });
 
-  it('whose end is not acknowledged is reported again under the same id, and put once', async () => {
+  it('whose end is not acknowledged is reported again with the same id, after one PUT', async () => {
     cloud.acknowledges = false;
     const first = await cloud.online();
     first.upload({ file, sizeBytes: 5 });
@@ -190,7 +187,7 @@ describe('an upload', () => {
     expect(files.requests).toHaveLength(1);
   });
 
-  it('of a file that is not there is refused at once', async () => {
+  it('of a missing file throws at once', async () => {
     const made = await cloud.online();
     expect(() => made.upload({ file, path: join(cloud.stateDir, 'nothing.jpg') })).toThrow('ENOENT');
     expect(made.journal.uploads.size).toBe(0);

@@ -3,13 +3,12 @@ import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.t
 import type { Behaviour } from './behaviour.ts';
 import type { Http } from './http.ts';
 import type { Journal } from './journal.ts';
-import type { PendingUpload } from './kept.ts';
 import type { Outbox } from './outbox.ts';
+import type { PendingUpload } from './stored-types.ts';
 import type { UrlRequests } from './urls.ts';
 
 /**
- * Refusals of a URL that the report repeats as they are; every other refusal is reported as a failed
- * upload.
+ * Refusals that the report contains unchanged. Every other refusal is reported as UPLOAD_FAILED.
  */
 const reportedRefusals: readonly UrlRefusal[] = [
   UrlRefusal.UNSPECIFIED,
@@ -18,7 +17,7 @@ const reportedRefusals: readonly UrlRefusal[] = [
   UrlRefusal.NO_SIGNED_URL,
 ];
 
-/** The content that is uploaded when no local file is given. */
+/** The content of an upload without a local file. */
 export function generatedBytes(sizeBytes: number): Buffer {
   return Buffer.alloc(sizeBytes, 'a simulated headset ');
 }
@@ -34,17 +33,16 @@ interface UploadParts {
   nowMs(): number;
 }
 
-/** Uploads files one after the other, and reports the end of each once. */
+/** Uploads files one after the other, and reports each end once. */
 export class Uploads {
   readonly #parts: UploadParts;
   readonly #atUploaded: (upload: PendingUpload) => void;
   #working: Promise<void> = Promise.resolve();
-  /** Ends the upload that is going on. */
+  /** Aborts running uploads, by their number. */
   readonly #stops = new Map<number, AbortController>();
 
   /**
-   * Continues the uploads in the journal. `atUploaded` is called when the bytes are stored and the end is
-   * not reported yet.
+   * Continues the uploads in the journal. `atUploaded` is called after a successful PUT, before the end is reported.
    */
   constructor(parts: UploadParts, atUploaded: (upload: PendingUpload) => void) {
     this.#parts = parts;
@@ -52,16 +50,16 @@ export class Uploads {
     for (const upload of parts.journal.uploads.values()) this.#queue(upload);
   }
 
-  /** Stores an upload and does it as soon as possible. Returns its number. */
+  /** Stores an upload and starts it as soon as possible. Returns its number. */
   add(upload: Omit<PendingUpload, 'id' | 'epoch'>): number {
     const { journal } = this.#parts;
     const kept = { ...upload, id: journal.lastUploadId + 1, epoch: journal.takenEpoch };
-    journal.uploadAsked(kept);
+    journal.uploadRequested(kept);
     this.#queue(kept);
     return kept.id;
   }
 
-  /** Stops uploads that have ended with their activation, and aborts a PUT that is going on. */
+  /** Aborts running uploads that are no longer in the journal, for example after an activation change. */
   stopEnded(): void {
     for (const [id, stop] of this.#stops) if (!this.#parts.journal.uploads.has(id)) stop.abort();
   }
@@ -74,7 +72,7 @@ export class Uploads {
   #queue(upload: PendingUpload): void {
     this.#working = this.#working
       .then(() => this.#run(upload))
-      // The headset is closed: its journal still holds the upload. Or the upload has ended with its activation.
+      // If the headset is closed, the upload stays in the journal. Or an activation change has ended the upload.
       .catch((error) => {
         if (!this.#parts.signal.aborted && this.#isWanted(upload)) throw error;
       });
@@ -113,17 +111,17 @@ export class Uploads {
     outbox.queue([report]);
   }
 
-  /** False when it has ended with the activation that it belongs to. */
+  /** False if an activation change or a reset has ended the upload. */
   #isWanted({ id }: PendingUpload): boolean {
     return this.#parts.journal.uploads.has(id);
   }
 
-  /** One try only, because a signed URL that refuses once refuses again. */
+  /** Sends one PUT without a retry, because a signed URL that refuses once refuses again. */
   async #put({ path, sizeBytes }: PendingUpload, url: string, signal: AbortSignal): Promise<boolean> {
     const { http, behaviour } = this.#parts;
     try {
       const bytes = path === undefined ? generatedBytes(sizeBytes) : await readFile(path);
-      // The address was asked for another file.
+      // The file has changed since the URL was requested.
       if (bytes.length !== sizeBytes) return false;
       const status = await http.put(url, bytes, { signal, idleMs: behaviour.putIdleMs });
       return status >= 200 && status < 300;

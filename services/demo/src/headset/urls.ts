@@ -9,10 +9,10 @@ import {
 type UrlRequest = MessageInitShape<typeof UrlRequestSchema>;
 export type UrlAbout = NonNullable<UrlRequest['about']>;
 
-/** Time after which an unanswered request is repeated; milliseconds. */
+/** Interval at which an unanswered request is repeated; milliseconds. */
 const repeatAfterMs = 30_000;
 
-/** The URLs that a headset has requested. The cloud does not store requests, so each session asks again. */
+/** Requests for signed URLs. The cloud does not store requests, so each session sends open requests again. */
 export class UrlRequests {
   readonly #send: (request: UrlRequest) => void;
   readonly #waiting = new Map<bigint, { about: UrlAbout; answered(answer: UrlAnswer): void }>();
@@ -23,7 +23,7 @@ export class UrlRequests {
     this.#send = send;
   }
 
-  /** A session has begun. */
+  /** Call it when a session has begun: sends all open requests. */
   open(): void {
     this.#open = true;
     for (const [requestId, { about }] of this.#waiting) this.#send({ requestId, about });
@@ -38,8 +38,8 @@ export class UrlRequests {
   }
 
   /**
-   * Asks until there is an answer other than UNAVAILABLE with a URL that is still valid, perhaps in a later
-   * session. Throws when `signal` is aborted.
+   * Requests a URL, over later sessions if necessary, until the answer is not UNAVAILABLE and `isGood` accepts its
+   * expiry. Throws if `signal` is aborted.
    */
   async ask(
     about: UrlAbout,

@@ -5,22 +5,22 @@ import { verifyCallback } from './verify.ts';
 /** A received request for a signed URL. */
 export interface UrlRequest {
   readonly headers: IncomingHttpHeaders;
-  /** The names of the headers as they were sent. */
+  /** Names of the headers, in their original case. */
   readonly headerNames: readonly string[];
-  /** Signed with the application's key. */
+  /** Whether the signature matches one of `keys`. */
   readonly verified: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the platform asks
+  // biome-ignore lint/suspicious/noExplicitAny: requests of every shape
   readonly body: any;
 }
 
 /** An integrator's endpoint for signed URLs, with the store behind the URLs. */
 export interface FileStore {
-  /** For fileUploadGetUrl. */
+  /** URL for the setting `fileUploadGetUrl`. */
   readonly signUrl: string;
   readonly requests: readonly UrlRequest[];
-  /** Uploaded files by the path that was signed. */
+  /** Uploaded files by their signed path. */
   readonly files: ReadonlyMap<string, Buffer>;
-  /** Authentication keys that requests may be signed with. */
+  /** Accepted authentication keys. */
   readonly keys: string[];
   /** Replaces the answers to requests for URLs. */
   answer: ((response: ServerResponse) => void) | undefined;

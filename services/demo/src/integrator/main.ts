@@ -6,9 +6,9 @@ const usage = `A sample integrator's server: receives callbacks, verifies both s
 
   node services/demo/src/integrator/main.ts [flags]
 
-  --port N         where to listen (default: the system chooses)
+  --port N         port to listen on (default: the system chooses)
   --host H         address to listen on (default 127.0.0.1)
-  --key K          an authentication key; may be given several times
+  --key K          an authentication key; can be repeated
   --key-file FILE  keys, one per line; read again when a signature does not match
   --log FILE       append each arrival as a line of JSON
   --status N       answer every callback with this status

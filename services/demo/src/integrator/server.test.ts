@@ -36,7 +36,7 @@ async function send(id: string = randomUUID(), body = '{"a":1}'): Promise<number
   return answer.status;
 }
 
-it('a callback that could not be stored is refused, and its next attempt is stored and no duplicate', async () => {
+it('rejects a callback that could not be stored, and accepts its next attempt as new', async () => {
   const logFile = join(folder, 'log');
   server = await startIntegrator({ keys: [key], logFile });
   const handle = await open(logFile);
@@ -50,7 +50,7 @@ it('a callback that could not be stored is refused, and its next attempt is stor
   expect(readFileSync(logFile, 'utf8').trim().split('\n')).toHaveLength(1);
 });
 
-it('two concurrent attempts of one callback are accepted once', async () => {
+it('accepts one of two concurrent attempts of a callback, and marks the other as duplicate', async () => {
   server = await startIntegrator({ keys: [key], logFile: join(folder, 'log') });
   expect(await Promise.all([send('one'), send('one')])).toEqual([204, 204]);
   expect(server.arrivals.map(({ duplicate }) => duplicate)).toEqual([false, true]);

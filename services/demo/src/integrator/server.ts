@@ -10,31 +10,31 @@ export interface Received {
   readonly receivedAt: string;
   readonly webhookId: string;
   readonly verified: boolean;
-  /** An earlier arrival with this id was accepted (answered with 2xx). */
+  /** True if an earlier arrival with this id was accepted (answered with 2xx). */
   readonly duplicate: boolean;
   /** The status of the answer; 0: no answer was sent. */
   readonly answered: number;
   readonly path: string;
   readonly applicationId: string;
   readonly traceparent: string;
-  /** UTF-8, as it was received. */
+  /** The unchanged UTF-8 text of the body. */
   readonly rawBody: string;
-  /** Parsed; undefined when it is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
   readonly body: any;
 }
 
-/** How to answer a verified callback; for tests. */
+/** The answer to a verified callback; `hang`: no answer. */
 export type Answer = { status: number; headers?: Record<string, string>; body?: string } | 'hang';
 
 export interface IntegratorOptions {
-  /** 0, the default: the system chooses. */
+  /** Default 0: the system chooses a port. */
   readonly port?: number;
   readonly host?: string;
   readonly keys?: readonly string[];
-  /** A file of keys, one per line; read again when a signature does not match. */
+  /** File of keys, one per line. It is read again if a signature does not match. */
   readonly keyFile?: string;
-  /** A file to which each arrival is appended as a line of JSON, before it is answered. */
+  /** File to which each arrival is appended as a JSON line before it is answered. */
   readonly logFile?: string;
   /** Default: 204. */
   readonly answer?: (
@@ -49,23 +49,26 @@ export interface IntegratorServer {
   readonly port: number;
   /** http://host:port, without a path. */
   readonly origin: string;
-  /** An address to register in an application's settings. */
+  /** URL to register in an application's settings. */
   readonly url: string;
-  /** Keys can be added while it runs. */
+  /** Accepted authentication keys; keys can be added at any time. */
   readonly keys: string[];
   /** The newest arrivals of this run. */
   readonly arrivals: readonly Received[];
-  /** The newest verified and accepted callbacks, each id once: those that an application would act on. */
+  /** The newest verified and accepted callbacks, each id once. An application acts on these. */
   readonly received: readonly Received[];
   close(): Promise<void>;
 }
 
 const bodyLimitBytes = 10 * 1024 * 1024;
 
-/** Number of accepted ids to remember. The platform sends a callback again for 72 hours: keep more in a database. */
+/**
+ * Number of remembered ids of accepted callbacks. The platform repeats a callback for up to 72 hours: in production,
+ * store the ids in a database.
+ */
 const rememberedIds = 100_000;
 
-/** Starts the sample integrator's server, which accepts signed callbacks on every path. */
+/** Starts the sample integrator's server. It accepts signed callbacks on every path. */
 export async function startIntegrator(options: IntegratorOptions = {}): Promise<IntegratorServer> {
   const host = options.host ?? '127.0.0.1';
   const log: FileHandle | undefined = options.logFile ? await open(options.logFile, 'a') : undefined;
@@ -98,7 +101,7 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
     const answer: Answer = verified ? ((await options.answer?.(seen)) ?? { status: 204 }) : { status: 401 };
     const answered = answer === 'hang' ? 0 : answer.status;
     const takes = verified && answered >= 200 && answered < 300;
-    /** Stores the callback, and only then remembers its id: if the write fails, the next attempt is no duplicate. */
+    /** Stores the callback before it remembers the id. If the write fails, the next attempt is not a duplicate. */
     const store = async (): Promise<void> => {
       const duplicate = acceptedIds.has(seen.webhookId);
       const arrival: Received = {
@@ -119,8 +122,8 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
       }
       options.onArrival?.(arrival);
     };
-    // One at a time: of two concurrent attempts of a callback the second is a duplicate. Stored before the answer,
-    // because a callback that was answered with 2xx is never sent again.
+    // Store callbacks one at a time, so that the second of two concurrent attempts is a duplicate. Store before the
+    // answer: the platform never repeats a callback that was answered with 2xx.
     const storing = stored.then(store);
     stored = storing.catch(() => {});
     await storing;
@@ -168,7 +171,7 @@ function readKeys(file: string | undefined): string[] {
     const lines = readFileSync(file, 'utf8').split('\n');
     return lines.map((line) => line.trim()).filter((line) => line !== '');
   } catch (error) {
-    // The key may be issued after the server was started.
+    // The key may be issued after the start of the server.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }

@@ -14,7 +14,7 @@ function signed(with_: string, timestamp = now) {
   };
 }
 
-test('a callback with both signatures of a known key is taken', () => {
+test('a callback with both signatures of a known key is accepted', () => {
   expect(verifyCallback({ headers: signed(key), rawBody }, ['older', key], now)).toBe(true);
 });
 
@@ -28,6 +28,6 @@ test.each([
   ['no notification key', { headers: { ...signed(key), 'x-tlpf-notification-key': undefined }, rawBody }],
   ['no id', { headers: { ...signed(key), 'webhook-id': undefined }, rawBody }],
   ['another id', { headers: { ...signed(key), 'webhook-id': 'n-2' }, rawBody }],
-])('a callback with %s is refused', (_, callback) => {
+])('a callback with %s is rejected', (_, callback) => {
   expect(verifyCallback(callback, [key], now)).toBe(false);
 });

@@ -1,20 +1,20 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * How an integrator's server verifies a callback. Verify the received bytes before parsing. Then ignore a
- * callback whose `webhook-id` was accepted before: a callback may come twice.
+ * A received callback. Verify the received bytes before you parse them. Then ignore a callback whose `webhook-id` was
+ * accepted before, because a callback can be sent twice.
  */
 export interface ReceivedCallback {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly rawBody: Uint8Array;
 }
 
-/** Maximum difference of `webhook-timestamp` from the receiver's clock; an older callback may be a replay. */
+/** Maximum difference between `webhook-timestamp` and the receiver's clock. An older callback may be a replay. */
 const toleranceSeconds = 300;
 
 /**
- * True when both signatures are made with one of the authentication keys and the callback is not an old
- * one. While a key is being renewed, a receiver knows the old key and the new one.
+ * Returns true if both signatures match one of the authentication keys and the timestamp is within the tolerance.
+ * Pass the old and the new key while a key is being replaced.
  */
 export function verifyCallback(
   { headers, rawBody }: ReceivedCallback,

@@ -2,7 +2,7 @@ import type { Peer } from '@headset-cloud/rpc/identity.ts';
 import { makeTrialCertificates } from './certificates.ts';
 import { openSecrets } from './secrets.ts';
 
-/** In a pod of a trial: makes the Secrets with the components' certificates. Environment: see the chart's trial.yaml. */
+// Runs in a pod of a trial and creates the Secrets with the components' certificates. Environment: the chart's trial.yaml.
 const setting = (name: string): string => {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is missing`);
@@ -15,5 +15,5 @@ const made = await makeTrialCertificates(openSecrets(), {
   components: setting('CERTIFICATES_COMPONENTS').split(',') as Peer[],
   labels: { 'app.kubernetes.io/instance': setting('CERTIFICATES_RELEASE') },
 });
-const told = made.length > 0 ? `made ${made.join(', ')}` : 'all certificates exist';
-process.stdout.write(`${told}\n`);
+const summary = made.length > 0 ? `created ${made.join(', ')}` : 'all certificates exist';
+process.stdout.write(`${summary}\n`);

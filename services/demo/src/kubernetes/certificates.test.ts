@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { makeTrialCertificates } from './certificates.ts';
 import type { Secrets } from './secrets.ts';
 
-/** The Secrets of a namespace in memory; `dieAfter` calls every further one fails. */
+/** The Secrets of a namespace in memory. Every call after the first `dieAfter` calls fails. */
 function namespace(kept = new Map<string, Readonly<Record<string, string>>>(), dieAfter = 1000): Secrets {
   let calls = 0;
   const alive = () => {
@@ -29,7 +29,7 @@ const wanted = {
   labels: {},
 } as const;
 
-test('each component gets a certificate of its own that all others trust, also after any interruption', async () => {
+test('each component gets its own certificate, which all others trust, also after any interruption', async () => {
   for (let dieAfter = 0; dieAfter <= 9; dieAfter++) {
     const kept = new Map<string, Readonly<Record<string, string>>>();
     await makeTrialCertificates(namespace(kept, dieAfter), wanted).catch(() => {});

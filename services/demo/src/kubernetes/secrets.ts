@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { withinTime } from '@headset-cloud/outbound/time-limit.ts';
 import { Agent, request } from 'undici';
 
-/** What Kubernetes mounts into a pod that may use its API. */
+/** Folder of the service account's credentials in a pod. */
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** The Secrets of the pod's own namespace. */
+/** The Secrets of the pod's namespace. */
 export interface Secrets {
-  /** The texts of a Secret; undefined where there is none. */
+  /** Returns the decoded values of a Secret; undefined if it does not exist. */
   get(name: string): Promise<Record<string, string> | undefined>;
-  /** False: there is one of this name already, which stays as it is. */
+  /** Creates a Secret. Returns false if the name exists; the existing Secret stays unchanged. */
   create(
     name: string,
     texts: Readonly<Record<string, string>>,
@@ -18,7 +18,7 @@ export interface Secrets {
   ): Promise<boolean>;
 }
 
-/** Reaches the API server with the pod's service account. */
+/** Opens the API server with the pod's service account. */
 export function openSecrets(folder = account, origin = 'https://kubernetes.default.svc'): Secrets {
   const read = (name: string) => readFileSync(join(folder, name), 'utf8').trim();
   const dispatcher = new Agent({ connect: { ca: read('ca.crt') } });

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 
 /**
- * The content of an archived file: bytes that depend on its name and position, so that any mix-up is
- * detected.
+ * Returns bytes of an archived file. The bytes depend on the file name and the position, so that a test detects any
+ * mix-up.
  */
 export function archiveBytes(file: string, from: number, length: number): Buffer {
   const seed = createHash('sha256').update(file).digest();
@@ -16,7 +16,7 @@ export function archiveBytes(file: string, from: number, length: number): Buffer
   return bytes;
 }
 
-/** One request for an archive's bytes, as it was answered. */
+/** One answered request for an archive's bytes. */
 export interface ArchiveRead {
   readonly method: string;
   readonly file: string;
@@ -24,13 +24,13 @@ export interface ArchiveRead {
   readonly length: number;
 }
 
-/** Sora's archive folder behind an HTTP server: HEAD, GET, one range; a test can make it fail. */
+/** Sora's archive folder on an HTTP server: HEAD and GET with one range. A test can make requests fail. */
 export class Archives {
   readonly #files = new Map<string, number>();
   readonly reads: ArchiveRead[] = [];
-  /** The next `cuts` bodies are cut in the middle. */
+  /** Number of coming responses that are cut in the middle. */
   cuts = 0;
-  /** The next `outages` requests are answered 503. */
+  /** Number of coming requests that are answered with 503. */
   outages = 0;
   /** While set, bytes are held back until it resolves. */
   gate: Promise<void> | undefined;

@@ -9,14 +9,14 @@ type Json = Record<string, unknown>;
 export interface SendOptions {
   readonly secret?: string;
   readonly endpointId?: string;
-  /** W3C trace context, as a proxy beside Sora may add it. */
+  /** W3C trace context, like from a proxy in front of Sora. */
   readonly traceparent?: string;
 }
 
-/** A webhook as it is sent; sending it again is a repeat. */
+/** A webhook. Each further call of `send` repeats it. */
 export interface Webhook {
   readonly body: Json;
-  /** Sends it; returns the status. */
+  /** Sends the webhook and returns the status. */
   send(options?: SendOptions): Promise<number>;
 }
 
@@ -29,30 +29,29 @@ export interface SimulatedConnection {
 
 export interface SoraOptions {
   readonly endpointId: string;
-  /** The bearer token of its webhooks. */
+  /** Bearer token of the webhooks. */
   readonly secret: string;
   /** Origin of the platform's webhook endpoint; a function if it may change. */
   readonly webhookUrl: string | (() => string);
-  /** 0, the default: the system chooses. */
+  /** Default 0: the system chooses a port. */
   readonly port?: number;
 }
 
-/** A recording as it was made. */
+/** A recording in the archive, with its webhooks. */
 export interface SimulatedRecording {
   readonly recordingId: string;
   readonly reportFile: string;
   readonly webmFiles: readonly string[];
   readonly jsonFiles: readonly string[];
-  /** archive.available (or .failed) of each connection, then recording.report. */
+  /** archive.available (or archive.failed) of each connection, then recording.report. */
   readonly webhooks: readonly Webhook[];
 }
 
 const id = (): string => randomBytes(16).toString('hex').toUpperCase().slice(0, 26);
 
 /**
- * Stands in for a WebRTC SFU Sora: its event webhooks with their real field names, and its archive
- * folder over HTTP. Nothing is sent by itself: tests make webhooks and send them once, twice, late or in
- * the wrong order.
+ * Simulates a WebRTC SFU Sora: event webhooks with Sora's field names, and an archive folder over HTTP. It sends
+ * nothing automatically: tests create webhooks and send them once, twice, late or in the wrong order.
  */
 export class SoraSimulator {
   readonly archives = new Archives();
@@ -79,7 +78,7 @@ export class SoraSimulator {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 
-  /** Any event webhook. */
+  /** Creates an event webhook. */
   webhook(type: string, body: Json): Webhook {
     const full = {
       ...{ id: id(), type, label: 'simulator', node_name: 'sora@127.0.0.1', version: '2024.1.0' },
@@ -89,7 +88,7 @@ export class SoraSimulator {
     return { body: full, send: (options = {}) => this.#send(full, options) };
   }
 
-  /** A client that has joined a channel; sends no webhook. */
+  /** Adds a client to a channel, without a webhook. */
   join(channelId: string, metadata?: Json, createdAtMs = Date.now()): SimulatedConnection {
     return { channelId, connectionId: id(), createdAtMs, metadata };
   }
@@ -112,7 +111,7 @@ export class SoraSimulator {
     });
   }
 
-  /** Records connections of a channel: makes the files in the archive and the webhooks about them. */
+  /** Records connections of a channel: creates the files in the archive and their webhooks. */
   record(
     connections: readonly SimulatedConnection[],
     options: { webmBytes?: number; failed?: readonly SimulatedConnection[] } = {},

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyCallback } from '../integrator/verify.ts';
 
-/** One PUT that was stored. */
+/** A stored PUT. */
 export interface StoredPart {
   readonly file: string;
   readonly uploadId: string;
-  /** From 1; 0: the whole file. */
+  /** Part number from 1; 0: the whole file. */
   readonly partNumber: number;
   readonly bytes: number;
   /** SHA-256 of the content, hexadecimal. */
@@ -16,7 +16,7 @@ export interface StoredPart {
   readonly tag: string;
 }
 
-/** What to do with a PUT instead of storing it. */
+/** A fault that replaces the storing of a PUT. */
 export type Trouble =
   | { status: number; headers?: Record<string, string> }
   | 'hang'
@@ -38,28 +38,28 @@ type SignedUrlsBody = any;
 export interface UrlRequest {
   readonly path: string;
   readonly applicationId: string;
-  /** Signed with one of `keys`. */
+  /** Whether the signature matches one of `keys`. */
   readonly verified: boolean;
   readonly body: SignedUrlsBody;
 }
 
 /**
- * The integrator's object storage with signed URLs, like S3 (each PUT is stored under its tag), and the
- * endpoint that issues the URLs: POST on any path.
+ * The integrator's object storage with signed URLs, like S3 (each PUT is stored under its tag). POST on any path
+ * issues signed URLs.
  */
 export interface Storage {
   readonly origin: string;
   readonly requests: readonly UrlRequest[];
-  /** Authentication keys that requests may be signed with. */
+  /** Accepted authentication keys. */
   readonly keys: string[];
   /** Replaces the answers to requests for URLs. */
   answer: ((response: ServerResponse, body: SignedUrlsBody) => void) | undefined;
   readonly stored: readonly StoredPart[];
   readonly expired: Set<string>;
   trouble: Troublemaker | undefined;
-  /** Called, with the object that `trouble` got, for a PUT whose sender went away before its whole body had come. */
+  /** Called if a sender disconnects before its complete body has arrived, with the same object as `trouble`. */
   onCutOff: ((put: { file: string; uploadId: string; partNumber: number }) => void) | undefined;
-  /** The integrator's answer to a request for signed URLs; each call begins new uploads. */
+  /** Builds the integrator's answer to a request for signed URLs. Each call begins new uploads. */
   sign(body: SignedUrlsBody): Record<string, unknown>;
   close(): Promise<void>;
 }
@@ -170,7 +170,7 @@ export async function startStorage(): Promise<Storage> {
   return storage;
 }
 
-/** The signatures in an answer, for a test that lets them expire. */
+/** Returns the signatures in an answer, for a test that lets them expire. */
 export function signaturesOf(answer: Record<string, unknown>): string[] {
   const urls = Object.values(answer).flatMap((one) =>
     typeof one === 'string' ? [one] : (one as { parts: string[] }).parts,

@@ -5,7 +5,7 @@ import { startMongo, whyNoMongo } from './mongo.ts';
 import type { BackingServer } from './process.ts';
 import { givenS3, makeBucket, type S3Environment, startS3, whyNoS3 } from './s3.ts';
 
-/** MongoDB, Kafka and S3 for the real stack: named by addresses, or started here. */
+/** MongoDB, Kafka and S3 for the real stack: external servers, or servers that this process started. */
 export interface Backing {
   readonly mongodbUri: string;
   readonly kafkaBrokers: string;
@@ -13,21 +13,21 @@ export interface Backing {
   readonly databasePrefix?: string;
   /** Prefix of the platform's topics and consumer groups on a shared broker: KAFKA_PREFIX. */
   readonly kafkaPrefix: string;
-  /** Only servers that were started here can be killed. */
+  /** Defined only for a server that this process started; only such a server can be killed. */
   readonly mongo: BackingServer | undefined;
   readonly kafka: BackingServer | undefined;
   readonly s3: BackingServer | undefined;
-  /** For the processes that use the bucket; undefined if there is none: files are then on disk. */
+  /** Settings of the bucket; undefined: files are stored on disk. */
   readonly s3Environment: S3Environment | undefined;
   stop(): Promise<void>;
 }
 
-/** The addresses of servers that several platforms share. */
+/** Addresses of servers that several platforms share. */
 export type SharedBacking = Pick<Backing, 'mongodbUri' | 'kafkaBrokers' | 's3Environment'>;
 
 /**
- * Names for another platform on running servers: databases, topics and a bucket that start with `name`. `stop`
- * leaves the servers running.
+ * Settings for another platform on running servers. Its databases, topics and bucket start with `name`. `stop` does
+ * not stop the servers.
  */
 export async function shareBacking(shared: SharedBacking, name: string): Promise<Backing> {
   const { mongodbUri, kafkaBrokers, s3Environment: s3 } = shared;
@@ -41,7 +41,7 @@ export async function shareBacking(shared: SharedBacking, name: string): Promise
   };
 }
 
-/** Why the real stack cannot run on this machine; undefined when it can. */
+/** Returns why the real stack cannot run on this machine; undefined if it can. */
 export function realStackMissing(): string | undefined {
   const reasons = [
     process.env['MONGODB_URI'] ? undefined : whyNoMongo(),
@@ -51,15 +51,15 @@ export function realStackMissing(): string | undefined {
 }
 
 /**
- * Takes MONGODB_URI, KAFKA_BROKERS (with KAFKA_PREFIX) and S3_ENDPOINT, or else starts programs found on this
- * machine, at an address of it.
+ * Uses MONGODB_URI, KAFKA_BROKERS (with KAFKA_PREFIX) and S3_ENDPOINT if they are set. Otherwise starts programs of
+ * this machine on `host`.
  */
 export async function startBacking(dir: string, host = '127.0.0.1'): Promise<Backing> {
   const missing = realStackMissing();
   if (missing) throw new Error(missing);
   const givenMongo = process.env['MONGODB_URI'];
   const givenKafka = process.env['KAFKA_BROKERS'];
-  // S3 is optional, because the platform has a substitute for it.
+  // S3 is optional: without it, files are stored on disk.
   const noS3 = orDemanded(whyNoS3());
   if (noS3) process.stderr.write(`Packages and firmware are stored on disk: ${noS3}.\n`);
   const given = await givenS3();
@@ -69,7 +69,7 @@ export async function startBacking(dir: string, host = '127.0.0.1'): Promise<Bac
     given || noS3 ? undefined : startS3(join(dir, 's3'), host),
   ] as const;
   const [mongo, kafka, s3] = await Promise.all(starting).catch(async (error) => {
-    // Stops the servers that did start, because the caller cannot.
+    // Stop the servers that have started, because the caller cannot.
     for (const one of await Promise.allSettled(starting))
       if (one.status === 'fulfilled') await one.value?.stop();
     throw error;
@@ -101,7 +101,7 @@ async function restartableMongo(
     },
     async kill() {
       running.kill();
-      // Waits until it has ended, because until then it may still answer.
+      // Wait for the end of the old process, which may still answer.
       await running.stop();
     },
     async restart() {

@@ -1,6 +1,6 @@
 import { CreateBucketCommand, HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 
-/** Makes a bucket if it does not exist; for tests and `make up`. The service itself never makes one. */
+/** Creates a bucket if it does not exist. Only for tests and `make up`: the services never create a bucket. */
 export async function createBucket(options: {
   endpoint: string;
   bucket: string;

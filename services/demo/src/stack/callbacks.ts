@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** One line of the integrator's log. */
+/** One line of the integrator's callback log. */
 export interface ReceivedCallback {
   readonly webhookId: string;
   readonly verified: boolean;
@@ -8,7 +8,7 @@ export interface ReceivedCallback {
   readonly body: any;
 }
 
-/** The callbacks an integrator's server has logged; a line that is being written is left out. */
+/** Reads the callbacks in an integrator's log. An incomplete last line is ignored. */
 export function callbacksIn(file: string): ReceivedCallback[] {
   if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')

@@ -6,8 +6,8 @@ import { createAuthority } from '@headset-cloud/runtime/testing/authority.ts';
 const domain = 'headset-cloud.internal';
 
 /**
- * Makes an authority and certificates in `folder`, again at each start of the stack: each for the components that one
- * process runs. Returns the environment of such processes.
+ * Creates a certificate authority and certificates in `folder`, at each start of the stack. A process gets one
+ * certificate for all its components. Returns a function that gives the environment of a process.
  */
 export async function makeCertificates(
   folder: string,
@@ -31,13 +31,13 @@ export async function makeCertificates(
   });
 }
 
-/** What headsets connect with: device-link's settings, and the file of the authority that they trust. */
+/** TLS for headsets: settings of device-link, and the file of the authority that headsets trust. */
 export interface HeadsetListener {
   readonly env: Readonly<Record<string, string>>;
   readonly caFile: string;
 }
 
-/** Makes an authority and the certificate that headsets are shown at localhost. */
+/** Creates an authority and device-link's certificate for localhost. */
 export async function makeHeadsetListener(folder: string): Promise<HeadsetListener> {
   const write = writer(folder);
   const authority = await createAuthority('headset-cloud headsets, this machine only');

@@ -10,7 +10,7 @@ const published = {
   AWS_SECRET_ACCESS_KEY: 'headset-cloud-local',
 };
 
-/** Undefined when a Docker engine with Compose answers; otherwise what is missing. */
+/** Returns why Docker Compose is not available; undefined if it is. */
 export function whyNoCompose(): string | undefined {
   try {
     execFileSync('docker', ['compose', 'version'], { stdio: 'ignore', timeout: 10_000 });
@@ -21,7 +21,7 @@ export function whyNoCompose(): string | undefined {
   }
 }
 
-/** Starts MongoDB, Kafka and S3 from compose.yaml and names them in the environment; they keep running. */
+/** Starts MongoDB, Kafka and S3 from compose.yaml and sets their addresses in the environment. They keep running. */
 export function startCompose(): void {
   try {
     execFileSync('docker', ['compose', 'up', '-d', '--wait'], {

@@ -1,12 +1,12 @@
 import { type ServiceName, serviceNames } from '@headset-cloud/runtime/service-names.ts';
 
-/** How many processes a service has; absent: one. */
+/** Number of processes per service; absent: one. */
 export type InstanceCounts = Readonly<Partial<Record<ServiceName, number>>>;
 
 /** One process of a service. */
 export interface Instance {
   readonly service: ServiceName;
-  /** The service's name, and from the second on its number: notifier, notifier-2. */
+  /** The service's name, with a number from the second instance on: notifier, notifier-2. */
   readonly name: string;
 }
 
@@ -19,7 +19,7 @@ export function instancesOf(counts: InstanceCounts = {}): Instance[] {
   );
 }
 
-/** The gRPC addresses by their configuration keys; calls take turns over several instances. */
+/** Settings with the gRPC addresses of all services. Calls are balanced over several instances. */
 export function grpcAddresses(
   instances: readonly Instance[],
   ports: Readonly<Record<string, number>>,
@@ -33,7 +33,7 @@ export function grpcAddresses(
   );
 }
 
-/** PROCESSES: `each`, a process for each service and gateway, or `one` for all of them; on the real stack. */
+/** Reads PROCESSES (for the real stack): `each`: one process per service and gateway; `one`: all in one process. */
 export function oneProcessWanted(env: NodeJS.ProcessEnv = process.env): boolean {
   const wanted = env['PROCESSES'] || 'each';
   if (wanted !== 'each' && wanted !== 'one') {

@@ -18,19 +18,19 @@ const pom = join(import.meta.dirname, 'kafka', 'pom.xml');
 export interface KafkaBroker {
   /** host:port list for KAFKA_BROKERS. */
   readonly brokers: string;
-  /** The broker's process id; changes with restart. */
+  /** The broker's process id; it changes at a restart. */
   readonly pid: number;
-  /** Ends it in an orderly way (SIGTERM, SIGKILL after 10 s). */
+  /** Stops the broker (SIGTERM, SIGKILL after 10 s). */
   stop(): Promise<void>;
-  /** SIGKILL, like a power cut. */
+  /** Kills the broker (SIGKILL), like a power failure. */
   kill(): Promise<void>;
-  /** Starts it again on the same port and data after stop or kill; resolves when it serves. */
+  /** Restarts the broker with the same port and data. Resolves when it is ready. */
   restart(): Promise<void>;
 }
 
-/** Listeners on localhost that clients reach by TLS, with the users that may log in there. */
+/** TLS listeners on localhost, and the users that may log in. */
 export interface KafkaListeners {
-  /** By password. */
+  /** Passwords by user name. */
   readonly users: Readonly<Record<string, string>>;
   readonly listeners: readonly {
     readonly name: string;
@@ -38,12 +38,12 @@ export interface KafkaListeners {
     /** Certificate chain and private key, PEM. */
     readonly cert: string;
     readonly key: string;
-    /** Authorities (PEM) whose certificates clients must show instead of logging in. */
+    /** Authorities (PEM) of client certificates; if set, clients authenticate with a certificate, not a password. */
     readonly clientCa?: string;
   }[];
 }
 
-/** Why no broker can be started on this machine; undefined when one can be. */
+/** Returns why no broker can be started on this machine; undefined if one can. */
 export function kafkaMissing(): string | undefined {
   if (!findProgram('java')) {
     return 'no KAFKA_BROKERS is set, and java (17 or newer), which runs Kafka, is not on PATH';
@@ -54,15 +54,14 @@ export function kafkaMissing(): string | undefined {
   return undefined;
 }
 
-/** Fetches Kafka's jars into the project's cache, once. Throws an Error that says what is missing. */
+/** Downloads Kafka's jars to the project's cache, once. Throws an Error that names the cause. */
 export async function installKafka(): Promise<string> {
   const missing = kafkaMissing();
   if (missing) throw new Error(missing);
   const libs = join(cache, 'libs');
   if (existsSync(installedMark())) return libs;
   await mkdir(cache, { recursive: true });
-  // Fetched into another folder, then moved, so that an interrupted or concurrent fetch never leaves a
-  // partial one.
+  // Download to another folder and move it, so that an interrupted or concurrent download leaves no partial folder.
   const fresh = await mkdtemp(join(cache, 'fetch-'));
   try {
     await run('mvn', [
@@ -83,9 +82,9 @@ export async function installKafka(): Promise<string> {
 }
 
 /**
- * Starts a broker with its data in `dir` (kept: start it there again to continue, on the same port).
- * `port` 0 or absent: the system chooses. `host`: the address that it listens on and tells clients; default
- * loopback. `listeners`: further listeners, which clients reach by TLS.
+ * Starts a broker with its data in `dir`. Data and port stay for later starts in the same folder. `port` 0 or absent:
+ * the system chooses. `host`: address to listen on and to advertise to clients; default loopback. `listeners`:
+ * additional TLS listeners.
  */
 export async function startKafka(options: {
   dir: string;
@@ -98,7 +97,7 @@ export async function startKafka(options: {
   mkdirSync(dir, { recursive: true });
   const properties = join(dir, 'server.properties');
   const formatted = existsSync(join(dir, 'data', 'meta.properties'));
-  // The formatted data contain the addresses, so the addresses stay the same.
+  // The formatted data contain the addresses, so a restart must use the same addresses.
   if (!formatted) {
     const address = `${options.host ?? '127.0.0.1'}:${options.port || (await freePort())}`;
     const lines = serverProperties(join(dir, 'data'), address, await freePort());
@@ -148,7 +147,7 @@ async function launch(libs: string, dir: string, properties: string): Promise<Ch
     'kafka.Kafka',
     properties,
   ];
-  // With setpriv (Linux) the broker dies with this process even when this one is killed.
+  // With setpriv (Linux), the broker also dies if this process is killed.
   const child = findProgram('setpriv')
     ? spawn('setpriv', ['--pdeathsig', 'KILL', 'java', ...java], { stdio: ['ignore', log, log] })
     : spawn('java', java, { stdio: ['ignore', log, log] });
@@ -207,7 +206,7 @@ function serverProperties(dataDir: string, address: string, controllerPort: numb
     'share.coordinator.state.topic.replication.factor=1',
     'share.coordinator.state.topic.min.isr=1',
     'group.initial.rebalance.delay.ms=0',
-    // The crash test freezes consumers for longer than their sessions.
+    // The crash test freezes consumers for longer than their session timeout.
     'group.min.session.timeout.ms=1000',
     // With the defaults a killed broker rejoins only after 13 to 16 s.
     'broker.session.timeout.ms=3000',
@@ -216,7 +215,7 @@ function serverProperties(dataDir: string, address: string, controllerPort: numb
   ].join('\n');
 }
 
-/** Properties of further listeners; those that stand twice replace the ones in `lines`, as Java reads them. */
+/** Properties of additional listeners. Java uses the last value of a repeated key, so they replace keys in `lines`. */
 function listenerProperties(dir: string, { users, listeners }: KafkaListeners, lines: string): string {
   const lineOf = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(lines)?.[1] ?? '';
   const logins = Object.entries(users).map(([name, password]) => `user_${name}="${password}"`);
@@ -263,7 +262,7 @@ function listenerProperties(dir: string, { users, listeners }: KafkaListeners, l
 }
 
 /**
- * The copy of the pom that marks a complete fetch; a path that does not exist if the pom has changed since.
+ * Path of the copy of the pom that marks a complete download. It does not exist if the pom has changed.
  */
 function installedMark(): string {
   const mark = join(cache, 'libs', 'pom.xml');
@@ -271,7 +270,7 @@ function installedMark(): string {
   return same ? mark : `${mark}.missing`;
 }
 
-/** 16 random bytes as Kafka writes them; not starting with a dash, which would look like an option. */
+/** Returns 16 random bytes in Kafka's text form, without a dash at the start, which would look like an option. */
 function clusterId(): string {
   const id = randomBytes(16).toString('base64url');
   return id.startsWith('-') ? clusterId() : id;

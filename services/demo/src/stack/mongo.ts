@@ -6,29 +6,29 @@ import { MongoClient } from 'mongodb';
 import { freePort } from './ports.ts';
 import { findProgram } from './programs.ts';
 
-/** A MongoDB server that tests started; its data stay in its directory. */
+/** A MongoDB server of a test. Its data stays in its directory. */
 export interface RunningMongo {
   readonly uri: string;
   readonly pid: number;
-  /** Stops it gracefully. */
+  /** Stops the server gracefully. */
   stop(): Promise<void>;
-  /** Ends it as a crash would (SIGKILL), and returns at once. */
+  /** Kills the server (SIGKILL) and returns at once. */
   kill(): void;
 }
 
-/** The test server: SecantusDB, which speaks MongoDB's protocol on MongoDB's storage engine. */
+/** The test server: SecantusDB, an implementation of MongoDB's protocol on MongoDB's storage engine. */
 const program = 'secantusd-rs';
 const tries = 3;
 
-/** Undefined when `startMongo` can work here; otherwise what is missing. */
+/** Returns what `startMongo` needs and this machine lacks; undefined if nothing. */
 export function whyNoMongo(): string | undefined {
   if (findProgram(program)) return undefined;
   return `no MONGODB_URI is set, and no program ${program} is on PATH (cargo install secantus-mdb)`;
 }
 
 /**
- * Starts a server on `directory` and a port that the system chose (or `port`, to bring one back), and
- * waits until it answers. With `auth` clients must log in, once the first user is made. Throws when the program is missing or does not come up.
+ * Starts a server on `directory` and waits until it answers. Default of `port`: the system chooses. With `auth`,
+ * clients must log in after the first user is created. Throws if the program is missing or does not start.
  */
 export async function startMongo(
   directory: string,
@@ -40,8 +40,8 @@ export async function startMongo(
   mkdirSync(directory, { recursive: true });
   let failure: unknown;
   for (let i = 0; i < tries; i++) {
-    // Another process may take the port between the choice and the start; then the next port is tried. On a
-    // restart the killed predecessor may still hold the directory.
+    // Another process may take the port between the choice and the start: try the next port. At a restart, the killed
+    // process may still hold the directory.
     const chosen = port ?? (await freePort());
     try {
       return await start(path, directory, host, chosen, auth ? ['--auth'] : []);

@@ -1,6 +1,6 @@
 import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 
-/** Settings of every process that a stack starts, unless it is told others. */
+/** Default settings of every process that a stack starts. */
 export const defaultSettings = {
   LOG_LEVEL: 'info',
   // Integrators and Sora run on this machine.
@@ -8,7 +8,7 @@ export const defaultSettings = {
   COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
 } as const;
 
-/** Settings that a stack makes itself, at least for one process: addresses, folders, secrets, stores. */
+/** Settings that a stack sets for at least one process: addresses, folders, secrets, stores. */
 export const ownSettings: ReadonlySet<string> = new Set([
   ...['DATA_DIR', 'SECRET_KEY', 'ADMIN_LISTEN', 'GATEWAY_LISTEN', 'DEVICE_LINK_LISTEN'],
   ...['COMMUNICATION_LISTEN', 'UPDATES_LISTEN', 'ISSUER_LISTEN', 'ISSUER_CLIENTS_FILE'],

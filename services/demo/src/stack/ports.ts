@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the range of ephemeral ports, because an outgoing connection may take a port of that range between
- * the choice and the use, or while its server restarts. `TEST_PORTS` ("FROM-TO") narrows it: what runs at the same
- * time does not take the ports of servers that are just restarting, if each has a range of its own.
+ * Range of ports below the ephemeral ports. An outgoing connection could take an ephemeral port before its server
+ * listens, or while the server restarts. `TEST_PORTS` ("FROM-TO") sets a smaller range: give concurrent test runs
+ * separate ranges.
  */
 const range = rangeOf(process.env['TEST_PORTS'] || '15000-29999');
 
@@ -14,10 +14,10 @@ function rangeOf(text: string): { readonly from: number; readonly to: number } {
   return { from: Number(from), to: Number(to) + 1 };
 }
 
-/** Ports given out before; their users may not listen yet. */
+/** Ports that were returned before. Their users may not listen yet. */
 const given = new Set<number>();
 
-/** Ports that were free a moment ago: all different, and different from those that this process got before. */
+/** Returns different free ports that this process has not returned before. */
 export async function freePorts(count: number): Promise<number[]> {
   const chosen: number[] = [];
   while (chosen.length < count) {
@@ -29,13 +29,13 @@ export async function freePorts(count: number): Promise<number[]> {
   return chosen;
 }
 
-/** One such port. */
+/** Returns one free port, like `freePorts`. */
 export async function freePort(): Promise<number> {
   const [port = 0] = await freePorts(1);
   return port;
 }
 
-/** True when nothing listens there on this machine's loopback. */
+/** Whether no process listens on this port of the loopback address. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

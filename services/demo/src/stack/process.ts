@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** A server behind the platform that tests can stop and restart. */
+/** A store of the platform that tests can stop and restart. */
 export interface BackingServer {
   readonly pid: number;
   kill(): Promise<void>;
-  /** Starts it again with the same data and address. */
+  /** Restarts the server with the same data and address. */
   restart(): Promise<void>;
 }
 
@@ -14,8 +14,7 @@ export interface BackingServer {
 export const root = resolve(import.meta.dirname, '../../../..');
 
 /**
- * The compile cache of started processes, which makes a start a third faster. Processes that end normally
- * write it.
+ * Compile cache of started processes; it makes a start a third faster. Processes write it when they end normally.
  */
 export const compileCache = join(root, '.cache', 'compiled');
 
@@ -27,7 +26,7 @@ export interface ProcessOptions {
   readonly sources?: () => string;
   readonly args?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Everything the process prints goes there. */
+  /** File for the process's output. */
   readonly logFile: string;
 }
 
@@ -36,17 +35,17 @@ export interface ManagedProcess {
   readonly name: string;
   readonly pid: number;
   readonly running: boolean;
-  /** Starts it (again); `env` is added for this run only. */
+  /** Starts or restarts the process. `env`: additional environment of this run. */
   start(env?: Record<string, string>): void;
   signal(signal: NodeJS.Signals): void;
   /**
-   * SIGTERM, and SIGKILL if it has not ended after `graceMs` (default: longer than its own drain). Returns
-   * whether it ended by itself.
+   * Sends SIGTERM, and SIGKILL if the process has not ended after `graceMs` (default: longer than its configured
+   * drain). Returns whether the process ended without SIGKILL.
    */
   stop(graceMs?: number): Promise<boolean>;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL and resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Resolves with the exit code or signal when it ends for any reason. */
+  /** Resolves with the exit code or signal when the process has ended for any reason. */
   readonly exited: Promise<string>;
   log(): string;
 }
@@ -54,7 +53,7 @@ export interface ManagedProcess {
 const alive = new Set<ChildProcess>();
 let hooked = false;
 
-/** Describes a process; nothing runs before `start`. */
+/** Defines a process. `start` starts it. */
 export function manageProcess(options: ProcessOptions): ManagedProcess {
   if (!hooked) {
     hooked = true;
@@ -142,19 +141,19 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
   };
 }
 
-/** Other sources (a release) run on their own Node.js version. */
+/** Returns the Node.js program of the sources. A release uses its own version. */
 function nodeOf(sources: string): string {
   return sources === root ? process.execPath : join(sources, 'node_modules', '.bin', 'node');
 }
 
-/** The stop time limit of a process, from its configuration. */
+/** Returns the configured stop time of a process; milliseconds. */
 function ownDrainMs(env: Readonly<Record<string, string>>): number {
-  // The last two are a release's that has no STOP_GRACE_MS yet.
+  // The last two keys are for releases without STOP_GRACE_MS.
   const keys = ['TURN_AWAY_MS', 'STOP_GRACE_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
   return keys.reduce((sum, key) => sum + Number(env[key] ?? 0), 0);
 }
 
-/** The environment without the platform's own keys, so that a test decides all of them. */
+/** Returns this process's environment without settings of the platform, so that a test sets all of them. */
 function cleanEnv(): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const key of ['PATH', 'HOME', 'TMPDIR', 'LANG', 'JAVA_HOME']) {

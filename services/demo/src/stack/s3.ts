@@ -9,7 +9,7 @@ import { freePort } from './ports.ts';
 import { type BackingServer, root } from './process.ts';
 import { findProgram } from './programs.ts';
 
-/** A bucket, as the environment of a process names it. */
+/** Environment variables of a bucket. */
 export interface S3Environment {
   readonly S3_ENDPOINT: string;
   readonly S3_BUCKET: string;
@@ -18,23 +18,23 @@ export interface S3Environment {
   readonly AWS_SECRET_ACCESS_KEY: string;
 }
 
-/** An S3 server that tests started; its data stay in its directory. */
+/** An S3 server of a test. Its data stays in its directory. */
 export interface RunningS3 extends BackingServer {
   readonly environment: S3Environment;
   stop(): Promise<void>;
 }
 
-/** The test server: Versity's gateway to a folder. */
+/** The test server: Versity's S3 gateway to a folder. */
 const program = 'versitygw';
 const install = 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 
-/** Undefined when a bucket is available here; otherwise what is missing. */
+/** Returns why no bucket is available on this machine; undefined if one is. */
 export function whyNoS3(): string | undefined {
   if (process.env['S3_ENDPOINT'] || findServer()) return undefined;
   return `no S3_ENDPOINT is set, and no program ${program} is on PATH or in .cache/bin (${install})`;
 }
 
-/** The bucket of the server that S3_ENDPOINT names; it is made if it does not exist. */
+/** Returns the bucket of the server S3_ENDPOINT. Creates the bucket if it does not exist. */
 export async function givenS3(): Promise<S3Environment | undefined> {
   const { env } = process;
   if (!env['S3_ENDPOINT']) return undefined;
@@ -45,7 +45,7 @@ export async function givenS3(): Promise<S3Environment | undefined> {
     AWS_ACCESS_KEY_ID: env['AWS_ACCESS_KEY_ID'] ?? '',
     AWS_SECRET_ACCESS_KEY: env['AWS_SECRET_ACCESS_KEY'] ?? '',
   };
-  // A server that was just started may not listen yet.
+  // The server may have just started and not listen yet.
   let failure: unknown;
   const made = () =>
     makeBucket(environment).then(
@@ -66,7 +66,7 @@ export async function givenS3(): Promise<S3Environment | undefined> {
   return environment;
 }
 
-/** Starts a server on `dir` with one bucket, and waits until it answers. Throws when the program is missing. */
+/** Starts a server on `dir` with one bucket, and waits until it answers. Throws if the program is missing. */
 export async function startS3(dir: string, host = '127.0.0.1'): Promise<RunningS3> {
   const path = findServer();
   if (!path) throw new Error(whyNoS3());
@@ -159,7 +159,7 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
   clearTimeout(hard);
 }
 
-/** Path of the server: on PATH, or in TOOLS_CACHE (.cache/bin), the folder to which .ci/run installs it. */
+/** Path of the server: on PATH, or in TOOLS_CACHE (.cache/bin), where .ci/run installs it. */
 function findServer(): string | undefined {
   return findProgram(program, [process.env['TOOLS_CACHE'] || join(root, '.cache', 'bin')]);
 }

@@ -21,13 +21,13 @@ import { type ManagedProcess, manageProcess, root } from './process.ts';
 
 export type StackKind = 'embedded' | 'real';
 
-/** A client of the issuer, which stands in for the customer's identity provider. */
+/** A client of the issuer. The issuer simulates the customer's identity provider. */
 export interface IssuerClient {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** A running platform, seen from outside. */
+/** A running platform. */
 export interface Stack {
   readonly kind: StackKind;
   readonly dataDir: string;
@@ -36,48 +36,48 @@ export interface Stack {
   readonly tokenUrl: string;
   /** host:port for headsets. */
   readonly deviceLinkUrl: string;
-  /** The same for every instance. */
+  /** host:port for headsets, of every instance. */
   readonly deviceLinkUrls: readonly string[];
-  /** File with the authority of device-link's certificate, where headsets connect by TLS. */
+  /** File with the authority of device-link's certificate; undefined without TLS. */
   readonly headsetCaFile: string | undefined;
   /** Origin of the server for Sora's webhooks. */
   readonly soraWebhookUrl: string;
-  /** host:port of that server of every instance, and of the API of every gateway. */
+  /** host:port for Sora's webhooks of every instance, and of the API of every gateway. */
   readonly soraWebhookAddresses: readonly string[];
   readonly gatewayAddresses: readonly string[];
   readonly admin: AdminAddresses;
   /** Admin ports of all processes, for health and metrics. */
   readonly adminUrls: Readonly<Record<string, string>>;
   readonly clients: readonly IssuerClient[];
-  /** True: each process runs all services; then they are named 'platform', 'platform-2' and so on. */
+  /** True: each process runs all services, and the processes are named 'platform', 'platform-2' and so on. */
   readonly oneProcess: boolean;
   /** The platform's processes by name. */
   readonly processes: Readonly<Record<string, ManagedProcess>>;
-  /** Where packages and firmware are loaded from and to, if not S3. */
+  /** Origin of packages and firmware if they are not stored in S3. */
   readonly filesUrl: string;
   /** MongoDB, Kafka and S3 of the real stack. */
   readonly backing: Backing | undefined;
-  /** Resolves when these processes (default: all that the stack starts) are ready. */
+  /** Resolves when these processes are ready. Default: all processes that the stack starts. */
   ready(timeoutMs?: number, names?: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface StackOptions {
   readonly kind: StackKind;
-  /** Folder of all data; a restart in the same folder continues with them. */
+  /** Folder of all data. A later start in the same folder continues with this data. */
   readonly dataDir: string;
   /** Clients the issuer knows. */
   readonly clients: readonly IssuerClient[];
   /** Services of the real stack that run with several instances. */
   readonly instances?: InstanceCounts;
   /**
-   * True: on the real stack, too, a process runs all services; there are as many as `gateways` says. Default: what
-   * PROCESSES says.
+   * True: on the real stack, each process runs all services, and there are `gateways` processes. Default: the
+   * variable PROCESSES.
    */
   readonly oneProcess?: boolean;
-  /** MongoDB, Kafka and S3 of the real stack, from `shareBacking`. Default: servers that this stack starts. */
+  /** MongoDB, Kafka and S3 of the real stack, from `shareBacking`. Default: the stack starts servers. */
   readonly backing?: Backing | undefined;
-  /** True: headsets connect by TLS, to a certificate of an authority made at this start. */
+  /** True: headsets connect with TLS. The authority is created at this start. */
   readonly headsetTls?: boolean;
   /** Added to the environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -92,24 +92,24 @@ export interface StackOptions {
   readonly surround?: (
     plan: StackPlan,
   ) => Promise<Readonly<Record<string, Readonly<Record<string, string>>>>>;
-  /** Called at each start of a process; returns the root of its sources; undefined: the project's. */
+  /** Called at each start of a process. Returns the root of its sources; undefined: the project's sources. */
   readonly sourcesOf?: (name: string) => string | undefined;
-  /** Processes of the real stack that the test starts itself, by name. */
+  /** Names of processes of the real stack that the stack does not start: the test starts them later. */
   readonly later?: readonly string[];
-  /** Fixed ports: gateway, issuer, headsets, files, Sora's webhooks, admin; otherwise free ones, kept over restarts. */
+  /** Fixed ports. Default: free ports, which stay the same over restarts. */
   readonly ports?: FixedPorts;
 }
 
-/** The processes that will be started and their addresses, for a test that puts proxies in between. */
+/** The planned processes and addresses, for a test that puts proxies in between. */
 export interface StackPlan {
   /** The platform's processes, by name. */
   readonly processes: readonly string[];
-  /** host:port of everything that they connect to, by name: each other, mongo and kafka. */
+  /** host:port of all servers that the processes connect to, by name: the processes, mongo and kafka. */
   readonly addresses: Readonly<Record<string, string>>;
 }
 
 const usingS3: readonly ServiceName[] = ['updates'];
-/** Services with a listener for clients outside the platform. */
+/** Services with a listener for external clients. */
 const outsideServices: readonly ServiceName[] = ['device-link', 'communication', 'updates'];
 
 /** Starts the platform on either stack and waits until it is ready. */
@@ -188,7 +188,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           (service) => [service, ports.listeners[`${service}-${i + 1}`]] as const,
         );
         add(name, 'services/standalone/src/main.ts', ports.serviceAdmin[gateway] ?? ports.admin, {
-          // Before the rest, where a test may choose another mode.
+          // Before the other settings, so that a test can choose another mode.
           ...certificates('device-link', 'gateway'),
           ...stores,
           ...backing.s3Environment,
@@ -237,7 +237,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     apiUrl: `http://127.0.0.1:${ports.gateway}`,
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
-    // grpc-js demands a name where it verifies a certificate.
+    // grpc-js needs a host name to verify a certificate.
     deviceLinkUrl: `${headsetListener ? 'localhost' : '127.0.0.1'}:${ports.deviceLink}`,
     deviceLinkUrls: listenerAddresses(ports.deviceLink, 'device-link', ports),
     headsetCaFile: headsetListener?.caFile,
@@ -271,7 +271,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           { timeoutMs, intervalMs: 20 },
         );
       }
-      // A process of its own, which has no admin port here.
+      // The issuer is a separate process without an admin port.
       if (only || !processes['issuer']) return;
       const configuration = `${issuerUrl}/.well-known/openid-configuration`;
       await waitFor('the issuer to answer', () => answers(configuration), { timeoutMs, intervalMs: 20 });
@@ -292,21 +292,21 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return stack;
 }
 
-/** So that whoever gives settings of their own is told which ones they would replace. */
+/** Throws if own-settings.ts lacks a setting: `make up` uses that list to reject such settings of users. */
 function requireNamed(env: Readonly<Record<string, string>>, given: StackOptions['env'] = {}): void {
   const named = (key: string) => key in defaultSettings || key in given || ownSettings.has(key);
   const unnamed = Object.keys(env).filter((key) => !named(key));
   if (unnamed.length > 0) throw new Error(`own-settings.ts does not name ${unnamed.join(', ')}`);
 }
 
-/** The gateways' names, like those of instances. */
+/** Names of the gateways: gateway, gateway-2 and so on. */
 function gatewaysOf(count = 1): string[] {
   return Array.from({ length: count }, (_, i) => (i === 0 ? 'gateway' : `gateway-${i + 1}`));
 }
 
 function planOf(backing: Backing | undefined, names: readonly string[], ports: Ports): StackPlan {
   if (!backing) return { processes: names, addresses: {} };
-  // A process that runs all services is reached at its gateway's port.
+  // A process that runs all services uses its gateway's port.
   const grpcOf = (name: string) => ports.grpc[name.replace('platform', 'gateway')];
   return {
     processes: names,
@@ -324,7 +324,7 @@ function planOf(backing: Backing | undefined, names: readonly string[], ports: P
   };
 }
 
-/** Listen addresses of a further instance for clients outside the platform. */
+/** Listen addresses of an additional instance for external clients. */
 function listenersOf(service: ServiceName, address: string): Record<string, string> {
   if (service === 'device-link') return { DEVICE_LINK_LISTEN: address };
   if (service === 'communication') return { COMMUNICATION_LISTEN: address };
@@ -367,19 +367,19 @@ interface FixedPorts {
   readonly files: number;
   /** Sora's webhooks. */
   readonly sora: number;
-  /** Of the platform's one process, or of the gateway. */
+  /** Admin port of the single process, or of the gateway. */
   readonly admin: number;
 }
 
 interface Ports extends FixedPorts {
-  /** By the instance's name. */
+  /** gRPC ports by instance name. */
   grpc: Record<string, number>;
   serviceAdmin: Record<string, number>;
-  /** For clients outside the platform, of further instances and gateways. */
+  /** Ports for external clients of additional instances and gateways. */
   listeners: Record<string, number>;
 }
 
-/** Chosen once for a data folder: addresses stay the same over restarts. */
+/** Chooses the ports of a data folder once, so that addresses stay the same over restarts. */
 async function portsOf(
   options: StackOptions,
   instances: readonly Instance[],

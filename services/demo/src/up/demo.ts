@@ -9,7 +9,7 @@ import type { IssuerClient, Stack } from '../stack/stack.ts';
 import { shown } from './folder.ts';
 import { headsetKeyFileIn, integratorKeyFile } from './secrets.ts';
 
-/** The content of `.data/demo.json`: everything needed to continue by hand. */
+/** Content of `.data/demo.json`: addresses and ids for manual calls. */
 export interface Demo {
   readonly apiUrl: string;
   readonly tokenUrl: string;
@@ -25,13 +25,13 @@ export interface Demo {
 
 type Known = Omit<Demo, 'apiUrl' | 'tokenUrl' | 'clientId' | 'clientSecret' | 'deviceLinkUrl'>;
 
-/** Who owns the demo's applications. */
+/** Developer of the demo's applications. */
 const developerId = 'demo-developer';
 
 /**
- * The demo's application and headset, written to demo.json with the addresses of this run. Those of an
- * earlier run are reused if the platform knows them; it may not, because the application was forgotten, the
- * folder was used with another stack, or the database is new. `note`: what the user should know of that.
+ * Provisions the demo's application and headset, and writes demo.json with the addresses of this run. The application
+ * and headset of an earlier run are reused if the platform knows them. It does not if the application was forgotten,
+ * the folder was used with another stack, or the database is new. `note`: message to the user in this case.
  */
 export async function openDemo(
   stack: Stack,
@@ -48,7 +48,7 @@ export async function openDemo(
   const { applicationId, deviceId, headsetKeyFile } = known ?? (await provision(admin, client, dataDir));
   const { apiUrl, tokenUrl, deviceLinkUrl } = stack;
   const api = createApiClient({ ...client, apiUrl, tokenUrl, applicationId });
-  // Settings that the user has changed stay, unless they are the address of an earlier run.
+  // Keep settings that the user has changed. Only the URL of an earlier run is replaced.
   if (integratorUrl !== known?.integratorUrl) await sendCallbacksTo(api, integratorUrl);
   const authenticationKey = known?.authenticationKey ?? (await newKey(api));
   const demo: Demo = {
@@ -61,17 +61,18 @@ export async function openDemo(
   const gone = known ? undefined : earlier?.applicationId;
   const note =
     standing === 'forgotten'
-      ? `application ${gone} was forgotten (ctl applications forget), and its id is never given again: a new one is made`
-      : gone && `application ${gone} of demo.json is not known to these databases: a new one is made`;
+      ? `application ${gone} was forgotten (ctl applications forget), and its id cannot be used again: a new application is created`
+      : gone &&
+        `application ${gone} of demo.json does not exist in these databases: a new application is created`;
   return { demo, api, note };
 }
 
-/** Where the demo's headset stores its state: one folder per headset, as on a device. */
+/** Folder of the demo headset's state; one per headset. */
 export function headsetStateDir(dataDir: string, { deviceId }: Demo): string {
   return join(dataDir, 'headset', deviceId);
 }
 
-/** A damaged file counts as missing and is replaced. */
+/** Reads demo.json. Returns undefined for a damaged file, which is then replaced. */
 function read(file: string): Known | undefined {
   try {
     const demo = JSON.parse(readFileSync(file, 'utf8')) as Known;
@@ -81,7 +82,7 @@ function read(file: string): Known | undefined {
   }
 }
 
-/** Whether the platform knows the application of an earlier run. A forgotten one leaves an empty contract. */
+/** Whether the platform knows the application of an earlier run. A forgotten application has an empty contract. */
 async function standingOf(
   admin: Admin,
   { applicationId }: Known,
@@ -97,7 +98,7 @@ async function standingOf(
   }
 }
 
-/** Provisions through the operators' API, as for a new customer. */
+/** Provisions an application and a headset through the operators' API. */
 async function provision(
   admin: Admin,
   { clientId }: IssuerClient,

@@ -6,11 +6,11 @@ import { isFree } from '../stack/ports.ts';
 import { root } from '../stack/process.ts';
 import type { StackKind } from '../stack/stack.ts';
 
-/** A reason that prevents the start; the message says what to do. Nothing has been started yet. */
+/** An error before anything is started. The message contains what the user can do. */
 export class Refusal extends Error {}
 
 /**
- * Consecutive ports from the first one on; the admin port is separate, because no external client needs it.
+ * Consecutive ports from the first port on. The admin port is separate, because no external client needs it.
  */
 export interface UpPorts {
   readonly gateway: number;
@@ -25,19 +25,19 @@ export interface UpPorts {
 /** The options of `make up`. */
 export interface UpOptions {
   readonly kind: StackKind;
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string;
   readonly ports: UpPorts;
-  /** Headsets connect by TLS. */
+  /** True: headsets connect with TLS. */
   readonly headsetTls: boolean;
-  /** File with settings of the user; absolute. */
+  /** Absolute path of the user's file of settings. */
   readonly settingsFile: string | undefined;
 }
 
 const adminOffset = 1020;
 const highestPort = 65_535 - adminOffset;
 
-/** STACK, DATA_DIR, PORT, HEADSET_TLS and SETTINGS. Throws a Refusal for invalid values. */
+/** Reads STACK, DATA_DIR, PORT, HEADSET_TLS and SETTINGS. Throws a Refusal for invalid values. */
 export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   const kind = env['STACK'] || 'embedded';
   if (kind !== 'embedded' && kind !== 'real') {
@@ -74,13 +74,13 @@ export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   };
 }
 
-/** A path for messages: relative to the project's root, or absolute if it is outside. */
+/** Formats a path for messages: relative to the project's root, or absolute if it is outside. */
 export function shown(path: string): string {
   const inside = relative(root, path);
   return inside.startsWith('..') ? path : inside || '.';
 }
 
-/** Makes the folder and tries to write to it. */
+/** Creates the folder and verifies that it is writable. */
 export function prepareFolder(dataDir: string): void {
   const probe = join(dataDir, '.probe');
   try {
@@ -104,7 +104,7 @@ export function prepareFolder(dataDir: string): void {
   }
 }
 
-/** Allows one run per folder at a time; the pid file is removed with this process. */
+/** Throws a Refusal if the folder is in use. The pid file is removed when this process ends. */
 export function refuseSecondRun(dataDir: string): void {
   const pidFile = join(dataDir, 'up.pid');
   const lock = takePidLock(pidFile);
@@ -118,7 +118,7 @@ export function refuseSecondRun(dataDir: string): void {
   process.on('exit', lock.release);
 }
 
-/** Tells `ctl` where the admin ports are while the platform runs; returns what removes that again. */
+/** Writes the admin ports for `ctl` to addresses.json. Returns a function that removes the file. */
 export function writeAddresses(
   dataDir: string,
   adminUrls: Readonly<Record<string, string>>,

@@ -5,7 +5,7 @@ import type { Stack } from '../stack/stack.ts';
 import type { Demo } from './demo.ts';
 import { shown } from './folder.ts';
 
-/** Commands to try next; every line can be pasted into a shell. */
+/** Commands to try next. Every line can be pasted into a shell. */
 export function hints(demo: Demo, { dataDir, backing, filesUrl, adminUrls, headsetCaFile }: Stack): string {
   const base = `${demo.apiUrl}/v1/applications/${demo.applicationId}`;
   const log = (name: string) => shown(join(dataDir, 'logs', `${name}.log`));
@@ -15,7 +15,7 @@ Addresses
   API        ${demo.apiUrl}      tokens  ${demo.tokenUrl}
   headsets   ${demo.deviceLinkUrl}${headsetCaFile ? ` (TLS, authority ${shown(headsetCaFile)})` : ''}           files   ${backing?.s3Environment?.S3_ENDPOINT ?? filesUrl}
   admin      ${Object.values(adminUrls).join(' ')}
-  all of it  ${shown(join(dataDir, 'demo.json'))}
+  all        ${shown(join(dataDir, 'demo.json'))}
 
 Try next
   TOKEN=$(curl -s -u ${demo.clientId}:${demo.clientSecret} -d 'grant_type=client_credentials&scope=${allScopes.replaceAll(' ', '+')}' ${demo.tokenUrl} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')

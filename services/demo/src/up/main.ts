@@ -20,7 +20,7 @@ import { showcase } from './showcase.ts';
 
 // `make up`: the platform with a demo, a simulated headset and an integrator's server, until Ctrl-C.
 
-// The folder has keys, client secrets and logs; the processes that this one starts inherit it.
+// The data folder contains keys, client secrets and logs. Started processes inherit this umask.
 process.umask(0o077);
 
 const started = Date.now();
@@ -47,7 +47,7 @@ function findRealStack(): void {
   startCompose();
 }
 
-/** The processes outside the platform: the headset and the integrator's server. */
+/** The external processes: the headset and the integrator's server. */
 function outsiders(stack: Stack, port: number, callbacks: string, demo: Demo) {
   const { dataDir, headsetCaFile } = stack;
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The message that the start is refused with. */
+/** Returns the message of the Refusal. */
 function refusal(check: () => unknown): string {
   try {
     check();
@@ -22,7 +22,7 @@ function refusal(check: () => unknown): string {
   throw new Error('the start was not refused');
 }
 
-test('a new folder gets a new client, and one of an earlier run keeps its secrets', () => {
+test('a new folder gets a new client, and the folder of an earlier run keeps its client', () => {
   expect(issuerClients(folder)).toEqual([{ clientId: 'demo-client', clientSecret: expect.any(String) }]);
   refuseDamagedKeys(folder);
   const clients = [{ clientId: 'one', clientSecret: 'secret' }];
@@ -34,7 +34,7 @@ test('a new folder gets a new client, and one of an earlier run keeps its secret
 });
 
 test.each(['', '{', '[]', '{}', '[null]', '[{"clientId": "a", "clientSecret": ""}]'])(
-  'clients %j stop the start, which names the file',
+  'clients %j prevent the start with an error that names the file',
   (content) => {
     const file = join(folder, 'issuer-clients.json');
     writeFileSync(file, content);
@@ -51,7 +51,7 @@ test.each([
     '{"deviceId": "350000000000006", "keyId": "a", "privateKeyPem": ""}',
     "the headset's key",
   ],
-])('%s with %j stops the start, which names the file', (name, content, what) => {
+])('%s with %j prevents the start with an error that names the file', (name, content, what) => {
   writeFileSync(join(folder, name), content);
   expect(refusal(() => refuseDamagedKeys(folder))).toContain(`${join(folder, name)} does not hold ${what}`);
 });

@@ -6,7 +6,7 @@ import { readIdentities } from '../headset/identity.ts';
 import type { IssuerClient } from '../stack/stack.ts';
 import { Refusal, shown } from './folder.ts';
 
-/** File of the key that the integrator's server verifies callbacks with. */
+/** File of the key for the verification of callbacks. */
 export const integratorKeyFile = (dataDir: string): string => join(dataDir, 'integrator.key');
 
 /** File of the headset's key. */
@@ -28,7 +28,7 @@ export function refuseDamagedKeys(dataDir: string): void {
   }
 }
 
-/** The issuer's clients of an earlier run in this folder, or a new client. Throws a Refusal if the file is damaged. */
+/** Returns the issuer's clients of an earlier run, or a new client. Throws a Refusal if the file is damaged. */
 export function issuerClients(dataDir: string): IssuerClient[] {
   const file = join(dataDir, 'issuer-clients.json');
   if (!existsSync(file)) {
@@ -47,7 +47,7 @@ function isClient(given: Partial<IssuerClient> | null): boolean {
 
 function damaged(file: string, what: string): Refusal {
   return new Refusal(
-    `${shown(file)} does not hold ${what}: it is empty or damaged. Restore it, or remove it: then a new one is made.`,
+    `${shown(file)} does not hold ${what}: it is empty or damaged. Restore it, or remove it to create a new one.`,
   );
 }
 

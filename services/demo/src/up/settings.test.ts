@@ -18,7 +18,7 @@ test('a file that an editor on Windows wrote is read', () => {
   expect(readSettings(file)).toEqual({ LOG_LEVEL: 'debug', OTEL_SDK_DISABLED: '3' });
 });
 
-test('UTF-16 is named', () => {
+test('a file in UTF-16 is rejected with an error that names the encoding', () => {
   writeFileSync(file, `\uFEFF${lines}`, 'utf16le');
   expect(() => readSettings(file)).toThrow(
     `SETTINGS=${file} cannot be read: it is UTF-16. Save it as UTF-8. It is a file of KEY=VALUE lines`,

@@ -5,15 +5,15 @@ import { defaultSettings, ownSettings } from '../stack/own-settings.ts';
 import { root } from '../stack/process.ts';
 import { Refusal, shown } from './folder.ts';
 
-/** Settings of the user, for all processes of the platform. */
+/** The user's settings for all processes of the platform. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** Written by `make generate` from what the processes read. */
+/** List of all settings, written by `make generate`. */
 const documented = 'docs/configuration.md';
 
 /**
- * Reads a file of KEY=VALUE lines; empty lines and lines that begin with # are left out, values are taken as they are.
- * Throws a Refusal that names every line that is wrong: a key that no process reads, or one that `make up` sets itself.
+ * Reads a file of KEY=VALUE lines. Empty lines and lines that begin with # are ignored; values are not changed. Throws a
+ * Refusal that names every invalid line, for example a key that no process reads or that `make up` sets.
  */
 export function readSettings(file: string): Settings {
   const known = knownSettings();
@@ -35,7 +35,7 @@ export function readSettings(file: string): Settings {
   return settings;
 }
 
-/** Which settings apply, for the user: names only, since values may be secret. */
+/** Lists the names of the user's settings. Values may be secret. */
 export function settingsText(settings: Settings): string {
   const names = Object.keys(settings).map((key) =>
     key in defaultSettings
@@ -45,7 +45,7 @@ export function settingsText(settings: Settings): string {
   return names.length === 0 ? 'none' : names.join(', ');
 }
 
-/** The admin token that the processes then demand; undefined: none. */
+/** Returns the admin token that the processes require; undefined: none. */
 export function adminTokenOf({ ADMIN_TOKEN, ADMIN_TOKEN_FILE }: Settings): string | undefined {
   if (ADMIN_TOKEN !== undefined) return ADMIN_TOKEN;
   return ADMIN_TOKEN_FILE === undefined ? undefined : userText(readFileSync(ADMIN_TOKEN_FILE)).trim();

@@ -6,15 +6,15 @@ import type { Demo } from './demo.ts';
 const timeoutMs = 20_000;
 
 /**
- * Runs one activation and one command up to their verified callbacks. If the user has changed the demo's
- * settings since an earlier run, it says so instead.
+ * Runs one activation and one command until their callbacks are verified. If the user has changed the callback URL since
+ * an earlier run, it only reports that the calls are skipped.
  */
 export async function showcase(options: {
   api: ApiClient;
   demo: Demo;
-  /** The file to which the integrator's server logs callbacks. */
+  /** The integrator's callback log. */
   callbacks: string;
-  /** The file of the keys that it verifies with, named to the user. */
+  /** File of the integrator's keys, for messages. */
   keyFile: string;
   step: (text: string) => void;
 }): Promise<void> {
@@ -27,7 +27,7 @@ export async function showcase(options: {
     step(`example calls skipped: deviceEvent is ${deviceEvent}, no longer ${demo.integratorUrl}`);
     return;
   }
-  // Earlier callbacks may have the same ids, from another database.
+  // Earlier callbacks of another database may have the same ids.
   const before = callbacksIn(callbacks).length;
   for (const [what, method, path, body] of examples(demo)) {
     const answer = await api.app(method, path, body);
@@ -40,7 +40,7 @@ export async function showcase(options: {
         callbacksIn(callbacks)
           .slice(before)
           .filter(({ body: b }) => b?.transactionId === id)
-          // While one callback is refused, the later ones wait.
+          // Later callbacks wait while a callback is rejected.
           .find((c) => !c.verified || c.body.notificationType === 'processed'),
       { timeoutMs },
     );
@@ -54,7 +54,7 @@ export async function showcase(options: {
   }
 }
 
-/** Each headset has its own client id, because an earlier demo's headset may still have one. */
+/** Example calls. Each headset gets its own client id, because a headset of an earlier demo may still use one. */
 function examples({ deviceId }: Demo) {
   return [
     ['activation', 'POST', `/devices/${deviceId}`, { clientId: `demo-app-${deviceId}` }],

@@ -2,7 +2,10 @@ import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/s
 import type { Client } from '@headset-cloud/rpc/types.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
-import type { ActivationStore, ApplicationStore, ContractStore, SlotStore } from '../ports.ts';
+import type { ActivationStore } from '../ports/activation-store.ts';
+import type { ApplicationStore } from '../ports/application-store.ts';
+import type { ContractStore } from '../ports/contract-store.ts';
+import type { SlotStore } from '../ports/slot-store.ts';
 import type { LifecycleEvents } from './lifecycle.ts';
 
 /** Dependencies of activation, deactivation and reset. */

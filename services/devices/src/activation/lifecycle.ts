@@ -4,7 +4,7 @@ import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/
 import { coalesce } from '@headset-cloud/runtime/batching/coalesce.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { LifecycleChange } from '../domain/device.ts';
-import type { ActivationStore } from '../ports.ts';
+import type { ActivationStore } from '../ports/activation-store.ts';
 
 /**
  * Publishes activations and deactivations that have taken effect to the log. The update that makes such a change also

@@ -2,15 +2,13 @@ import type { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
-import type {
-  ApplicationStore,
-  ContractStore,
-  DeveloperStore,
-  DeviceRegistry,
-  HardwareModelStore,
-  HeadsetKeyStore,
-  SlotStore,
-} from '../ports.ts';
+import type { ApplicationStore } from '../ports/application-store.ts';
+import type { ContractStore } from '../ports/contract-store.ts';
+import type { DeveloperStore } from '../ports/developer-store.ts';
+import type { DeviceRegistry } from '../ports/device-registry.ts';
+import type { HardwareModelStore } from '../ports/hardware-model-store.ts';
+import type { HeadsetKeyStore } from '../ports/headset-key-store.ts';
+import type { SlotStore } from '../ports/slot-store.ts';
 
 /** Dependencies of the operators' listener. */
 export interface AdminDependencies {

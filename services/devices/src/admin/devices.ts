@@ -4,7 +4,7 @@ import { deviceStatus } from '../device-status.ts';
 import { requireSpecificDestination } from '../domain/hardware.ts';
 import { pageSize, requireDeviceId } from '../domain/provisioning.ts';
 import { presenceOf } from '../domain/reported.ts';
-import type { RegisteredDevice } from '../ports.ts';
+import type { RegisteredDevice } from '../ports/device-registry.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
 /** The registry of devices. */

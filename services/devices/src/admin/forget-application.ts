@@ -1,6 +1,6 @@
 import { forgetSubject, requireForgetApplication } from '@headset-cloud/rules/forget/request.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { ApplicationForgetStore, TracesOfApplication } from '../ports.ts';
+import type { ApplicationForgetStore, TracesOfApplication } from '../ports/application-forget-store.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
 export interface ForgetApplicationDependencies extends Pick<AdminDependencies, 'clock' | 'audit'> {

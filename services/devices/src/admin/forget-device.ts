@@ -1,7 +1,7 @@
 import type { LettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
 import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { ForgetStore, TracesOfDevice } from '../ports.ts';
+import type { ForgetStore, TracesOfDevice } from '../ports/forget-store.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 import { unknownDevice } from './devices.ts';
 

@@ -2,7 +2,7 @@ import { namesOf } from '@headset-cloud/rules/audit/record.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { mostKeys, readHeadsetKey } from '../domain/headset-key.ts';
 import { requireDeviceId, requireId, requireName } from '../domain/provisioning.ts';
-import type { ListedKey } from '../ports.ts';
+import type { ListedKey } from '../ports/headset-key-store.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 import { unknownDevice } from './devices.ts';
 

@@ -7,7 +7,8 @@ import {
 import { plausibleTime } from '@headset-cloud/runtime/outside-time.ts';
 import { activatedAtMs } from '../domain/association.ts';
 import type { DevicesMetrics } from '../metrics.ts';
-import type { DeviceReader, ReportStore } from '../ports.ts';
+import type { DeviceReader } from '../ports/device-reader.ts';
+import type { ReportStore } from '../ports/report-store.ts';
 import {
   type KnownDevices,
   publishReportEvents,

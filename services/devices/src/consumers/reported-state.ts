@@ -1,6 +1,6 @@
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { datedFields, type Introduction, newerFields, newerInventory } from '../domain/reported.ts';
-import type { DeviceReports, IntroducedEpoch } from '../ports.ts';
+import type { DeviceReports, IntroducedEpoch } from '../ports/report-store.ts';
 import { offlineChange } from './session-events.ts';
 
 /**

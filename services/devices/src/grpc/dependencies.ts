@@ -8,13 +8,11 @@ import type { ActivationDependencies } from '../activation/dependencies.ts';
 import type { DestinationRules } from '../domain/settings.ts';
 import type { LimitsReader } from '../limits.ts';
 import type { DevicesMetrics } from '../metrics.ts';
-import type {
-  ApplicationStore,
-  DeveloperStore,
-  DeviceReader,
-  HardwareModelStore,
-  HeadsetKeyStore,
-} from '../ports.ts';
+import type { ApplicationStore } from '../ports/application-store.ts';
+import type { DeveloperStore } from '../ports/developer-store.ts';
+import type { DeviceReader } from '../ports/device-reader.ts';
+import type { HardwareModelStore } from '../ports/hardware-model-store.ts';
+import type { HeadsetKeyStore } from '../ports/headset-key-store.ts';
 
 /** Dependencies of the handlers. */
 export interface HandlerDependencies {

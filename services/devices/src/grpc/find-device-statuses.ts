@@ -5,7 +5,7 @@ import type {
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { readableStatus } from '../device-status.ts';
 import { matches, readableClient, type StatusFilter } from '../domain/status-filter.ts';
-import type { DeviceReader, DeviceWithReport } from '../ports.ts';
+import type { DeviceReader, DeviceWithReport } from '../ports/device-reader.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 const mostAtOnce = 100;

@@ -13,7 +13,8 @@ import { certainFailure, requireVersions } from '../domain/operations.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import type { LimitsReader } from '../limits.ts';
-import type { ApplicationStore, DeviceReader, Standing } from '../ports.ts';
+import type { ApplicationStore } from '../ports/application-store.ts';
+import type { DeviceReader, Standing } from '../ports/device-reader.ts';
 
 /** Dependencies of sending an operation. */
 export interface SendDependencies {

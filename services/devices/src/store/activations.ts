@@ -12,7 +12,7 @@ import {
   recentTransactions,
   type Undo,
 } from '../domain/device.ts';
-import type { ActivationStore, ChangeOutcome } from '../ports.ts';
+import type { ActivationStore, ChangeOutcome } from '../ports/activation-store.ts';
 import type { DeviceDocument } from './documents.ts';
 
 const stateFields = {

@@ -5,7 +5,7 @@ import { coalescedReader } from '@headset-cloud/store/coalesced.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ApplicationSettings } from '../domain/settings.ts';
-import type { ApplicationStore } from '../ports.ts';
+import type { ApplicationStore } from '../ports/application-store.ts';
 import type { ApplicationDocument } from './documents.ts';
 import { openText, purposes, sealText } from './sealed-text.ts';
 

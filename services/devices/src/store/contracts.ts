@@ -1,6 +1,6 @@
 import { owing } from '@headset-cloud/rules/audit/record.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { ContractStore } from '../ports.ts';
+import type { ContractStore } from '../ports/contract-store.ts';
 import type { ContractDeviceDocument, ContractDocument } from './documents.ts';
 
 const contractDeviceId = (applicationId: string, deviceId: string) => `${applicationId}/${deviceId}`;

@@ -1,7 +1,7 @@
 import { owing } from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { DeveloperStore } from '../ports.ts';
+import type { DeveloperStore } from '../ports/developer-store.ts';
 import type { DeveloperClientDocument, DeveloperDocument } from './documents.ts';
 
 export function createDeveloperStore(

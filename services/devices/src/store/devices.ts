@@ -6,7 +6,9 @@ import type { WithId } from 'mongodb';
 import type { Associations } from '../domain/association.ts';
 import type { Activation } from '../domain/device.ts';
 import { type Moment, presenceOf, readableSince, reportedVersions } from '../domain/reported.ts';
-import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
+import type { DeviceReader, DeviceWithReport } from '../ports/device-reader.ts';
+import type { DeviceRegistry } from '../ports/device-registry.ts';
+import type { DeviceReports, ReportStore } from '../ports/report-store.ts';
 import type { DeviceDocument, StoredActivation } from './documents.ts';
 import { notForgotten } from './forget.ts';
 

@@ -2,7 +2,7 @@ import { owesLess, owing } from '@headset-cloud/rules/audit/record.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { ApplicationForgetStore } from '../ports.ts';
+import type { ApplicationForgetStore } from '../ports/application-forget-store.ts';
 import type {
   ApplicationDocument,
   ContractDeviceDocument,

@@ -1,7 +1,7 @@
 import { type OwedRecord, owesLess, owing } from '@headset-cloud/rules/audit/record.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { ForgetStore, TracesOfDevice } from '../ports.ts';
+import type { ForgetStore, TracesOfDevice } from '../ports/forget-store.ts';
 import type { DeviceDocument } from './documents.ts';
 
 /** Filter: no application has the device, and all its changes are published. */

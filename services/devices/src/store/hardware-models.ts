@@ -2,7 +2,7 @@ import { owing } from '@headset-cloud/rules/audit/record.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import type { HardwareModel } from '../domain/hardware.ts';
-import type { HardwareModelStore } from '../ports.ts';
+import type { HardwareModelStore } from '../ports/hardware-model-store.ts';
 import type { HardwareModelDocument } from './documents.ts';
 
 export function createHardwareModelStore(models: StoreCollection<HardwareModelDocument>): HardwareModelStore {

@@ -2,7 +2,7 @@ import { owing } from '@headset-cloud/rules/audit/record.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { mostKeys, useNotedEveryMs } from '../domain/headset-key.ts';
-import type { HeadsetKeyStore, KeyInUse, ListedKey } from '../ports.ts';
+import type { HeadsetKeyStore, KeyInUse, ListedKey } from '../ports/headset-key-store.ts';
 import type { DeviceDocument } from './documents.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { areDuplicates } from '@headset-cloud/runtime/errors.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { SlotStore } from '../ports.ts';
+import type { SlotStore } from '../ports/slot-store.ts';
 import type { DeviceDocument } from './documents.ts';
 
 /** Maximum devices that get a number in one write, and maximum numbers that are read to find free numbers. */

@@ -3,7 +3,8 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
 import { applicationMark, type ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
 import { forgetSubject, requireForgetApplication } from '@headset-cloud/rules/forget/request.ts';
-import type { ForgetStore, ForgottenApplications } from '../ports.ts';
+import type { ForgetStore } from '../ports/forget-store.ts';
+import type { ForgottenApplications } from '../ports/forgotten-applications.ts';
 
 /**
  * Removes an application's callbacks (ADR 0047), including undelivered callbacks, because devices has forgotten their

@@ -5,7 +5,7 @@ import type { LettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
 import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
 import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { ForgetStore } from '../ports.ts';
+import type { ForgetStore } from '../ports/forget-store.ts';
 
 const mostNamed = 1000;
 

@@ -1,7 +1,8 @@
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { DeliveryStore, Destinations } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
+import type { Destinations } from '../ports/destinations.ts';
 import { waitingHosts } from './hosts.ts';
 import { toAttemptMessage, toDeliveryMessage } from './messages.ts';
 

@@ -1,6 +1,6 @@
 import { withDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
-import type { Destinations } from '../ports.ts';
+import type { Destinations } from '../ports/destinations.ts';
 
 /** Longest wait for devices; milliseconds. Without an answer of devices the deliveries have no hosts. */
 const longestWaitMs = 2000;

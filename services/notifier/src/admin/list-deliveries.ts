@@ -2,7 +2,8 @@ import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admi
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery.ts';
-import type { DeliveryStore, Destinations } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
+import type { Destinations } from '../ports/destinations.ts';
 import { waitingHosts } from './hosts.ts';
 import { toDeliveryMessage } from './messages.ts';
 

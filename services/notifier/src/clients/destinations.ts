@@ -2,7 +2,8 @@ import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.
 import { type Channel, createClient } from '@headset-cloud/rpc/types.ts';
 import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { DestinationAddress, Destinations } from '../ports.ts';
+import type { DestinationAddress } from '../ports/destination-address.ts';
+import type { Destinations } from '../ports/destinations.ts';
 
 const deadlineMs = 3000;
 

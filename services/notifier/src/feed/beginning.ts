@@ -1,5 +1,5 @@
 import { boundText, positionOf, startText } from '../domain/feed-position.ts';
-import type { FeedStore } from '../ports.ts';
+import type { FeedStore } from '../ports/feed-store.ts';
 
 /** A part of an application's feed in the order of its positions. */
 export interface Part {

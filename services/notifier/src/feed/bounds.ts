@@ -1,6 +1,6 @@
 import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import { boundText } from '../domain/feed-position.ts';
-import type { FeedStore } from '../ports.ts';
+import type { FeedStore } from '../ports/feed-store.ts';
 
 export interface BoundsOptions {
   readonly store: Pick<FeedStore, 'partitions' | 'advance'>;

@@ -1,7 +1,7 @@
 import type { TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { LogEvent } from '@headset-cloud/eventlog/types.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { FeedStore } from '../ports.ts';
+import type { FeedStore } from '../ports/feed-store.ts';
 import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore } from '../store/feed.ts';

@@ -3,7 +3,7 @@ import type { Delivery } from '../domain/delivery.ts';
 import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
 import { cursorFrom, cursorText, expiredCursor, type FeedFilter } from '../domain/feed-cursor.ts';
 import { ownPartition, positionOf, startText } from '../domain/feed-position.ts';
-import type { FeedKey, FeedStore } from '../ports.ts';
+import type { FeedKey, FeedStore } from '../ports/feed-store.ts';
 import { lastBefore, type Part } from './beginning.ts';
 import { type Bounds, BoundsReader } from './bounds.ts';
 import { OwnStream } from './own-stream.ts';

@@ -1,7 +1,7 @@
 import { type LogEvent, partitionAndOffset } from '@headset-cloud/eventlog/types.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { positionText } from '../domain/feed-position.ts';
-import type { FeedStore } from '../ports.ts';
+import type { FeedStore } from '../ports/feed-store.ts';
 
 export interface LogPositionsOptions {
   readonly store: Pick<FeedStore, 'partitions' | 'addPartition' | 'renew' | 'advance'>;

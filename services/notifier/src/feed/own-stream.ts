@@ -1,6 +1,6 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { boundText, ownPartition } from '../domain/feed-position.ts';
-import type { FeedStore } from '../ports.ts';
+import type { FeedStore } from '../ports/feed-store.ts';
 
 /** Deliveries that get their positions together. */
 const placedTogether = 500;

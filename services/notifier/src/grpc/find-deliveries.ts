@@ -3,7 +3,7 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { deliveryStatuses, destinationSettings } from '../domain/delivery.ts';
 import { listOwn } from '../own/list.ts';
-import type { OwnDeliveries } from '../ports.ts';
+import type { OwnDeliveries } from '../ports/own-deliveries.ts';
 import { toOwnDelivery } from './own-messages.ts';
 
 const defaultLimit = 100;

@@ -2,7 +2,7 @@ import type { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliver
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
 import { toOwnAttempt, toOwnDelivery } from './own-messages.ts';
 
 /** Throws not_found, both for a missing delivery and for a delivery of another application. */

@@ -6,7 +6,7 @@ import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { destinationSettings } from '../domain/delivery.ts';
 import type { Recoveries } from '../own/recoveries.ts';
-import type { Recovery } from '../ports.ts';
+import type { Recovery } from '../ports/recovery-store.ts';
 
 /** Sends many deliveries again, or counts them. A repeat with the same Idempotency-Key returns the same recovery. */
 export function recoverDeliveries(

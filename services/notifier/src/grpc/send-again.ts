@@ -7,7 +7,8 @@ import type { Idempotency, Keepable } from '@headset-cloud/rules/idempotency.ts'
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Delivery, type DeliveryStatus, laneOf } from '../domain/delivery.ts';
-import type { DeliveryStore, OwnDeliveries } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
+import type { OwnDeliveries } from '../ports/own-deliveries.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { toOwnDelivery } from './own-messages.ts';
 import { ownDelivery } from './read-delivery.ts';

@@ -1,5 +1,5 @@
 import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
-import type { BoundedAnswer, BoundedRequester } from '../ports.ts';
+import type { BoundedAnswer, BoundedRequester } from '../ports/bounded-requester.ts';
 import type { OriginPools } from './pools.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { Dispatcher } from 'undici';
 import type { AttemptResult } from '../domain/outcome.ts';
 import { retryAfterMs } from '../domain/retry-after.ts';
-import type { CallbackRequest, CallbackSender } from '../ports.ts';
+import type { CallbackRequest, CallbackSender } from '../ports/callback-sender.ts';
 import type { OriginPools } from './pools.ts';
 
 /** Maximum bytes of an answer that are read (rule C10); the rest is discarded. */

@@ -3,7 +3,7 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
 import type { FeedFilter } from '../domain/feed-cursor.ts';
-import type { ListMark, OwnDeliveries, OwnQuery } from '../ports.ts';
+import type { ListMark, OwnDeliveries, OwnQuery } from '../ports/own-deliveries.ts';
 
 /** Maximum deliveries that one request reads, whether they match its filters or not. */
 const mostExamined = 1000;

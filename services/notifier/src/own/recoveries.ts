@@ -11,7 +11,7 @@ import {
 } from '../domain/delivery.ts';
 import { fits, subjectOf } from '../domain/event.ts';
 import type { FeedFilter } from '../domain/feed-cursor.ts';
-import type { Recovery, RecoveryStore } from '../ports.ts';
+import type { Recovery, RecoveryStore } from '../ports/recovery-store.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 
 /** Filter of the deliveries to send again. */

@@ -7,7 +7,9 @@ import type { TryOutcome } from '../domain/next-step.ts';
 import { type AttemptResult, type AttemptRules, afterAttempt, outcomeWord } from '../domain/outcome.ts';
 import { endsAtMs } from '../domain/time-limit.ts';
 import type { NotifierMetrics } from '../metrics.ts';
-import type { CallbackSender, DestinationAddress, Destinations } from '../ports.ts';
+import type { CallbackSender } from '../ports/callback-sender.ts';
+import type { DestinationAddress } from '../ports/destination-address.ts';
+import type { Destinations } from '../ports/destinations.ts';
 import type { DestinationHealth } from './destination-health.ts';
 import type { ReadinessCheck } from './readiness.ts';
 

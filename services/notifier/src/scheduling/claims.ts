@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore } from '../ports/delivery-store.ts';
 
 export interface ClaimsOptions {
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import type { Time } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { keptProbes, type Probe, probesFor } from '../domain/time-limit.ts';
-import type { ProbeStore } from '../ports.ts';
+import type { ProbeStore } from '../ports/probe-store.ts';
 
 /** Minimum time between two reads of other instances' probes; milliseconds. */
 const refreshMs = 60_000;

@@ -8,7 +8,9 @@ import { checkAnswer } from '../domain/signed-urls.ts';
 import { startDeadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
 import type { NotifierMetrics } from '../metrics.ts';
-import type { BoundedRequester, DestinationAddress, Destinations } from '../ports.ts';
+import type { BoundedRequester } from '../ports/bounded-requester.ts';
+import type { DestinationAddress } from '../ports/destination-address.ts';
+import type { Destinations } from '../ports/destinations.ts';
 import type { DestinationSlots } from './slots.ts';
 
 export interface SignedUrlsRequest {

@@ -12,8 +12,8 @@ import {
   type Order,
 } from '../domain/delivery.ts';
 import { ended } from '../domain/outcome.ts';
-import type { ConditionalChange, DeliveryStore, LaneWork, Predecessor } from '../ports.ts';
-import { predecessorLimit } from '../ports.ts';
+import type { ConditionalChange, DeliveryStore, LaneWork, Predecessor } from '../ports/delivery-store.ts';
+import { predecessorLimit } from '../ports/delivery-store.ts';
 import {
   changedFields,
   type DeliveryDocument,

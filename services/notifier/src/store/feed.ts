@@ -3,7 +3,7 @@ import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { ownPartition, positionOf, positionText } from '../domain/feed-position.ts';
-import type { FeedKey, FeedPartition, FeedStore, UnplacedDelivery } from '../ports.ts';
+import type { FeedKey, FeedPartition, FeedStore, UnplacedDelivery } from '../ports/feed-store.ts';
 import { type DeliveryDocument, fromDocument } from './documents.ts';
 import { deliveriesCollection, feedPartitionsCollection, feedsCollection } from './indexes.ts';
 

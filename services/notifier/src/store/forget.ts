@@ -3,7 +3,7 @@ import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { deliveryStatuses, destinationSettings, laneOf } from '../domain/delivery.ts';
-import type { ForgetStore } from '../ports.ts';
+import type { ForgetStore } from '../ports/forget-store.ts';
 import type { DeliveryDocument } from './documents.ts';
 import { createFeedStore, type FeedDocument } from './feed.ts';
 import {

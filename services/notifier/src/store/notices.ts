@@ -2,7 +2,7 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { deliveryOf } from '../domain/notice.ts';
-import type { NoticeStore } from '../ports.ts';
+import type { NoticeStore } from '../ports/notice-store.ts';
 import { type DeliveryDocument, type Retention, toDocument } from './documents.ts';
 import { deliveriesCollection, outagesCollection } from './indexes.ts';
 

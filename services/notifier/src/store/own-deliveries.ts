@@ -3,7 +3,7 @@ import { beginningWith } from '@headset-cloud/rules/forget/ids.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { type DeliveryStatus, destinationSettings, laneOf } from '../domain/delivery.ts';
-import type { ListMark, OwnDeliveries, OwnQuery } from '../ports.ts';
+import type { ListMark, OwnDeliveries, OwnQuery } from '../ports/own-deliveries.ts';
 import { sentAgain } from './deliveries.ts';
 import { type DeliveryDocument, fromDocument } from './documents.ts';
 import { deliveriesCollection } from './indexes.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import { keptProbes, type Probe } from '../domain/time-limit.ts';
-import type { ProbeStore } from '../ports.ts';
+import type { ProbeStore } from '../ports/probe-store.ts';
 import { probesCollection } from './indexes.ts';
 
 export interface ProbesDocument {

@@ -2,7 +2,7 @@ import { type OwedRecord, type OwingDocument, owingFields } from '@headset-cloud
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { type DestinationSetting, destinationSettings, laneOf } from '../domain/delivery.ts';
-import type { Recovery, RecoveryStore } from '../ports.ts';
+import type { Recovery, RecoveryStore } from '../ports/recovery-store.ts';
 import { sentAgain } from './deliveries.ts';
 import { type DeliveryDocument, fromDocument } from './documents.ts';
 import { deliveriesCollection, recoveriesCollection, recoveringCollection } from './indexes.ts';

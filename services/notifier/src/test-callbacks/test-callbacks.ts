@@ -7,7 +7,8 @@ import type { buildConnector } from 'undici';
 import type { DestinationSetting } from '../domain/delivery.ts';
 import { type Deadline, startDeadline } from '../http/deadline.ts';
 import type { NotifierMetrics } from '../metrics.ts';
-import type { DestinationAddress, Destinations } from '../ports.ts';
+import type { DestinationAddress } from '../ports/destination-address.ts';
+import type { Destinations } from '../ports/destinations.ts';
 import { postTest, type TestResult } from './request.ts';
 import { TestsUnderWay } from './under-way.ts';
 

@@ -3,7 +3,7 @@ import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { openStatuses } from '../domain/state.ts';
 import { statusOf, toMessage } from '../messages.ts';
-import type { Queries } from '../ports.ts';
+import type { Queries } from '../ports/queries.ts';
 import { applicationForgetHandler } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 

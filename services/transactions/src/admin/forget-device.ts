@@ -7,7 +7,7 @@ import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import { cancelMessages } from '../domain/state.ts';
-import type { ForgetStore } from '../ports.ts';
+import type { ForgetStore } from '../ports/forget-store.ts';
 
 /** Most transactions that one call names: more than a page has. */
 const mostNamed = 1000;

@@ -2,7 +2,7 @@ import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.
 import { operationOf } from '@headset-cloud/proto/operations.ts';
 import type { Client } from '@headset-cloud/rpc/types.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
-import type { CanceledTransaction } from '../ports.ts';
+import type { CanceledTransaction } from '../ports/transitions.ts';
 
 /**
  * Has devices undo the activation of a canceled transaction (ADR 0063). True: it is undone, or there is

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { cancelMessages } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
-import type { CanceledTransaction, Floor, Heads, Queries, Seen, Transitions } from '../ports.ts';
+import type { Floor, Heads } from '../ports/heads.ts';
+import type { Queries } from '../ports/queries.ts';
+import type { CanceledTransaction, Seen, Transitions } from '../ports/transitions.ts';
 
 /** Cancels by the platform's own rules, and publishes the callbacks. */
 export interface Canceler {

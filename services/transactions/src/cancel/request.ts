@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
-import type { Queries, Transitions } from '../ports.ts';
+import type { Queries } from '../ports/queries.ts';
+import type { Transitions } from '../ports/transitions.ts';
 import type { UndoActivation } from './activations.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
-import type { TransactionStore } from '../ports.ts';
+import type { TransactionStore } from '../ports/transaction-store.ts';
 
 /** Dependencies of the consumers of the kinds of reports. */
 export interface ReportDeps {

@@ -1,7 +1,7 @@
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { happenedAt } from '../domain/bounds.ts';
-import type { Reporter } from '../ports.ts';
+import type { Reporter } from '../ports/transitions.ts';
 
 /** When the reported event happened; milliseconds since 1970. */
 export function reportTime(event: DeviceReportEvent, report: { occurredAtMs: bigint }, clock: Clock): number {

@@ -9,16 +9,12 @@ import type { Delivery } from '../delivery/delivery.ts';
 import type { Versions } from '../domain/client-version.ts';
 import { applicationFull, deviceFull } from '../domain/full.ts';
 import type { Outbox } from '../outbox.ts';
-import type {
-  Floor,
-  Heads,
-  OpenLimit,
-  OpenLimits,
-  Queries,
-  StoredTransaction,
-  TransactionIds,
-  Transitions,
-} from '../ports.ts';
+import type { Floor, Heads } from '../ports/heads.ts';
+import type { OpenLimit, OpenLimits } from '../ports/open-limits.ts';
+import type { Queries } from '../ports/queries.ts';
+import type { StoredTransaction } from '../ports/stored-transaction.ts';
+import type { TransactionIds } from '../ports/transaction-ids.ts';
+import type { Transitions } from '../ports/transitions.ts';
 import { queueFirmware } from './firmware.ts';
 
 export interface CreateDependencies {

@@ -1,7 +1,8 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { judgeFirmware, type QueuedFirmware } from '../domain/firmware.ts';
 import { openStatuses } from '../domain/state.ts';
-import type { Heads, Queries } from '../ports.ts';
+import type { Heads } from '../ports/heads.ts';
+import type { Queries } from '../ports/queries.ts';
 
 /** After this time without a stored transaction a create counts as failed; milliseconds. */
 const creatingMs = 60_000;

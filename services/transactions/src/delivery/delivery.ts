@@ -8,7 +8,9 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Canceler } from '../cancel/canceler.ts';
-import type { CanceledTransaction, Heads, StoredTransaction, Transitions } from '../ports.ts';
+import type { Heads } from '../ports/heads.ts';
+import type { StoredTransaction } from '../ports/stored-transaction.ts';
+import type { CanceledTransaction, Transitions } from '../ports/transitions.ts';
 
 /** Hands new transactions to device-link (rule B5: a create stores before it asks for presence). */
 export interface Delivery {

@@ -1,7 +1,8 @@
 import type { Mark } from '../domain/online.ts';
 import { portions } from '../domain/portions.ts';
 import { openStatuses } from '../domain/state.ts';
-import type { Queries, StoredTransaction } from '../ports.ts';
+import type { Queries } from '../ports/queries.ts';
+import type { StoredTransaction } from '../ports/stored-transaction.ts';
 
 /** A transaction that is to be offered to a headset. */
 export interface ToOffer {

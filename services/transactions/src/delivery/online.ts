@@ -9,7 +9,9 @@ import {
   type Mark,
   type OnlineSession,
 } from '../domain/online.ts';
-import type { Heads, Queries, Seen, Transitions } from '../ports.ts';
+import type { Heads } from '../ports/heads.ts';
+import type { Queries } from '../ports/queries.ts';
+import type { Seen, Transitions } from '../ports/transitions.ts';
 import { readOffers, type ToOffer } from './offers.ts';
 
 export interface OnlineAnswer {

@@ -2,7 +2,9 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { tooOldMessage, type Versions } from '../domain/client-version.ts';
 import { isEnd } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
-import type { Heads, Queries, Transitions } from '../ports.ts';
+import type { Heads } from '../ports/heads.ts';
+import type { Queries } from '../ports/queries.ts';
+import type { Transitions } from '../ports/transitions.ts';
 import type { Delivery } from './delivery.ts';
 
 export interface PermitDependencies {

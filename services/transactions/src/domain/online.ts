@@ -93,13 +93,10 @@ export function isGone(
 }
 
 /**
- * What happens to a device's unprocessed transactions when its headset comes online (specification API 4;
- * rules A11, B4, B6): transactions below the floor are canceled, the newest of each operation continues, the
- * older ones and those re-delivered too often are canceled. A transaction that the headset may have begun
- * is not canceled here: the headset is asked first. A finished one stays open for its report. One that was
- * started and is no longer held waits: its result is most likely in the log, and an offer would only bring
- * it once more. The hello, which the log has behind that result, ends it if it is a reset (rule B7), and
- * otherwise shows that it is lost (ADR 0057).
+ * Decides what happens to a device's unprocessed transactions when its headset comes online (specification API 4;
+ * rules A11, B4, B6). The newest transaction of each operation continues. Transactions below the floor, older
+ * transactions and transactions with too many retries are canceled; if the headset may have started such a
+ * transaction, the headset is asked first.
  */
 export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSession): OnlineJudgement {
   const ordered = inOrder(open);
@@ -107,67 +104,84 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
   for (const t of ordered) {
     if (t.activationEpoch >= session.floor.epoch && !isRunningReset(t)) latest.set(operationKey(t), t.id);
   }
-  const judged = noJudgement();
-  const { offer, start, revoke, keep, cancel } = judged;
-  for (const t of ordered) {
-    const held = session.held.get(t.id);
-    if (t.activationEpoch < session.floor.epoch) {
-      cancel.push({ id: t.id, message: session.floor.message });
-      continue;
-    }
-    // One that a newer session has is no longer this session's.
-    if (t.sentEpoch > session.epoch) continue;
-    if (!held && isLost(t, session)) {
-      sendAnew(t, session, judged);
-      continue;
-    }
-    // Its result is in the log, or the hello will show that it is lost.
-    if (t.status === 'accepted' && isGone(t, session)) continue;
-    const found = t.lostEpoch > 0 && held ? { found: true as const } : {};
-    if (held === 'finished') {
-      // It ends by its report.
-      if (found.found) keep.push({ id: t.id, attempts: t.attempts, ...found });
-      continue;
-    }
-    // The headset can have started only transactions that the cloud has accepted.
-    const goesOn = held === 'started' && t.status === 'accepted' ? start : offer;
-    if (isRunningReset(t)) {
-      if (held) goesOn.push({ id: t.id, attempts: t.attempts });
-      continue;
-    }
-    const mark = { ...countRetry(t, session), ...found };
-    // What the session has got since its hello may continue, whatever was created since.
-    const isLatest = (!held && t.sentEpoch === session.epoch) || latest.get(operationKey(t)) === t.id;
-    const reason = reasonToCancel(t, mark, session, isLatest);
-    if (!reason) goesOn.push(mark);
-    else if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))) {
-      cancel.push({ id: t.id, message: reason, sentEpoch: t.sentEpoch });
-    } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: reason });
-    // A client that does not know `revoke` is not asked: the result ends the transaction.
-    else goesOn.push(mark);
-  }
-  return judged;
+  return judgementOf(ordered.map((t) => decideOnline(t, session, latest.get(operationKey(t)) === t.id)));
 }
 
 /**
- * What a session that was judged before still has to get (rule B5): transactions that are not started and
- * were sent to no session, or to an older one; their retry counts do not change. And what its hello, or an
- * earlier one, showed as lost: for that the retry counts now (rule B6).
+ * Decides what a session still gets that was judged before (rule B5): transactions that are not started and were sent
+ * to no session or to an older session, and transactions that a hello showed as lost. Only the retries of lost
+ * transactions count (rule B6).
  */
 export function judgeAgain(
   open: readonly OpenTransaction[],
   session: Omit<OnlineSession, 'held'>,
 ): OnlineJudgement {
-  const judged = noJudgement();
-  for (const t of inOrder(open)) {
-    if (t.activationEpoch < session.floor.epoch) {
-      judged.cancel.push({ id: t.id, message: session.floor.message });
-    } else if (isLost(t, session)) sendAnew(t, session, judged);
-    else if (t.status !== 'accepted' && t.sentEpoch <= session.epoch) {
-      judged.offer.push({ id: t.id, attempts: t.attempts });
-    }
+  return judgementOf(
+    inOrder(open).map((t) => {
+      if (t.activationEpoch < session.floor.epoch) return canceledBelowFloor(t, session);
+      if (isLost(t, session)) return resend(t, session);
+      return t.status !== 'accepted' && t.sentEpoch <= session.epoch
+        ? { action: 'offer', mark: unchanged(t) }
+        : undefined;
+    }),
+  );
+}
+
+/** The decision about one transaction; undefined: nothing is sent or written. */
+type Decision =
+  | { readonly action: 'offer' | 'start' | 'revoke' | 'keep'; readonly mark: Mark }
+  | { readonly action: 'cancel'; readonly cancellation: Cancellation }
+  | undefined;
+
+/** The decisions by action, in the order of the transactions. */
+function judgementOf(decisions: readonly Decision[]): OnlineJudgement {
+  const marks = (action: string) =>
+    decisions.flatMap((one) => (one && one.action === action && 'mark' in one ? [one.mark] : []));
+  return {
+    offer: marks('offer'),
+    start: marks('start'),
+    revoke: marks('revoke'),
+    keep: marks('keep'),
+    cancel: decisions.flatMap((one) => (one?.action === 'cancel' ? [one.cancellation] : [])),
+  };
+}
+
+function decideOnline(t: OpenTransaction, session: OnlineSession, isNewest: boolean): Decision {
+  const held = session.held.get(t.id);
+  if (t.activationEpoch < session.floor.epoch) return canceledBelowFloor(t, session);
+  // A newer session has the transaction.
+  if (t.sentEpoch > session.epoch) return undefined;
+  if (!held && isLost(t, session)) return resend(t, session);
+  // The log most likely has the result of a started transaction that the headset no longer holds; an offer would
+  // repeat the operation. The hello ends a reset (rule B7), and shows other transactions as lost (ADR 0057).
+  if (t.status === 'accepted' && isGone(t, session)) return undefined;
+  const found = held && t.lostEpoch > 0 ? { found: true as const } : {};
+  if (held === 'finished') {
+    // The headset's report ends the transaction.
+    return t.lostEpoch > 0 ? { action: 'keep', mark: { ...unchanged(t), ...found } } : undefined;
   }
-  return judged;
+  // The headset can have started only transactions that the cloud has accepted.
+  const action = held === 'started' && t.status === 'accepted' ? 'start' : 'offer';
+  if (isRunningReset(t)) return held && { action, mark: unchanged(t) };
+  const mark = { ...countRetry(t, session), ...found };
+  // A transaction that the session got after its hello may continue, even if a newer one was created since.
+  const isLatest = isNewest || (!held && t.sentEpoch === session.epoch);
+  const reason = reasonToCancel(t, mark, session, isLatest);
+  if (!reason) return { action, mark };
+  if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session)))
+    return { action: 'cancel', cancellation: { id: t.id, message: reason, sentEpoch: t.sentEpoch } };
+  // A client that does not know `revoke` is not asked: the result ends the transaction.
+  if (!session.knowsRevoke) return { action, mark };
+  return { action: held ? 'revoke' : 'offer', mark: { ...mark, wish: reason } };
+}
+
+function canceledBelowFloor(t: OpenTransaction, { floor }: Pick<OnlineSession, 'floor'>): Decision {
+  return { action: 'cancel', cancellation: { id: t.id, message: floor.message } };
+}
+
+/** The mark of a judgement that counts no retry. */
+function unchanged({ id, attempts }: OpenTransaction): Mark {
+  return { id, attempts };
 }
 
 /**
@@ -181,25 +195,17 @@ export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>
 }
 
 /**
- * A lost one is offered again, so that it ends. Where it must not continue, the headset is asked. A client that
- * cannot be asked does not have it, so it is canceled then; that it was to be asked before is no reason.
+ * Offers a lost transaction again, so that it ends. If the transaction must not continue, the offer asks the headset to
+ * give it up. A client that cannot be asked does not have the transaction, so the transaction is canceled; an earlier
+ * wish alone is no reason then.
  */
-function sendAnew(
-  t: OpenTransaction,
-  session: Omit<OnlineSession, 'held'>,
-  { offer, cancel }: ReturnType<typeof noJudgement>,
-): void {
+function resend(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Decision {
   const mark = countRetry(t, session);
   const asked = session.knowsRevoke ? t : { ...t, wish: '' };
   const reason = reasonToCancel(asked, mark, session, !session.superseded.has(t.id));
-  if (reason && !session.knowsRevoke) cancel.push({ id: t.id, message: reason, lostEpoch: t.lostEpoch });
-  else offer.push({ ...mark, ...(reason && !t.wish && { wish: reason }) });
-}
-
-function noJudgement() {
-  const marks = (): Mark[] => [];
-  const cancel: Cancellation[] = [];
-  return { offer: marks(), start: marks(), revoke: marks(), keep: marks(), cancel };
+  if (reason && !session.knowsRevoke)
+    return { action: 'cancel', cancellation: { id: t.id, message: reason, lostEpoch: t.lostEpoch } };
+  return { action: 'offer', mark: { ...mark, ...(reason && !t.wish && { wish: reason }) } };
 }
 
 function inOrder(open: readonly OpenTransaction[]): OpenTransaction[] {
@@ -226,8 +232,8 @@ function reasonToCancel(
 function countRetry(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Mark {
   const advance = advanceOf(t);
   const further = advance > t.countedAdvance;
-  const same = { id: t.id, attempts: t.attempts, ...(further && { countedAdvance: advance }) };
-  if (t.sentEpoch === 0 || t.sentEpoch >= session.epoch) return { id: t.id, attempts: t.attempts };
+  const same = { ...unchanged(t), ...(further && { countedAdvance: advance }) };
+  if (t.sentEpoch === 0 || t.sentEpoch >= session.epoch) return unchanged(t);
   // A time in the future was written by a wrong clock.
   const sinceMs = session.now - t.countedAtMs;
   const justCounted = t.countedAtMs > 0 && sinceMs >= 0 && sinceMs < session.retryIntervalMs;

@@ -1,7 +1,7 @@
 import { FloorReason, type TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { createTransaction } from '../create/create.ts';
-import type { Floor } from '../ports.ts';
+import type { Floor } from '../ports/heads.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 const floors: Partial<Record<FloorReason, Floor['reason']>> = {

@@ -4,7 +4,8 @@ import type { UndoActivation } from '../cancel/activations.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
-import type { OpenLimits, TransactionStore } from '../ports.ts';
+import type { OpenLimits } from '../ports/open-limits.ts';
+import type { TransactionStore } from '../ports/transaction-store.ts';
 
 /** Dependencies of the handlers. */
 export interface HandlerDependencies {

@@ -1,6 +1,6 @@
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
-import type { Floor } from '../ports.ts';
+import type { Floor } from '../ports/heads.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /** Cancels what belongs to an activation that was undone, as a deactivation does (ADR 0063). */

@@ -1,7 +1,7 @@
 import { coalesce } from '@headset-cloud/runtime/batching/coalesce.ts';
 import { batchLimits } from '@headset-cloud/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { AcceptedTransaction } from '../ports.ts';
+import type { AcceptedTransaction } from '../ports/queries.ts';
 import type { TransactionDocument } from './documents.ts';
 
 const fields = { deviceId: 1, operationId: 1, sentEpoch: 1 } as const;

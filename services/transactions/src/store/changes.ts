@@ -1,8 +1,11 @@
+import type { ConditionalChange } from '@headset-cloud/store/coalesced.ts';
 import type { Update } from '@headset-cloud/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { Binary } from 'mongodb';
 import type { CallbackKind, OwedCallback } from '../domain/owed.ts';
-import type { Change } from '../domain/state.ts';
-import type { CanceledTransaction, StoredTransaction } from '../ports.ts';
+import { type Change, changesOf, type TransactionEvent } from '../domain/state.ts';
+import type { StoredTransaction } from '../ports/stored-transaction.ts';
+import type { CanceledTransaction } from '../ports/transitions.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /** Updates of one transaction's document, in MongoDB's form. */
@@ -37,6 +40,41 @@ export function createChanges(leftoverAfterMs: number) {
     leftover,
     write,
   };
+}
+
+/** Makes a conditional change. Returns the document after it, or null or undefined if the condition did not hold. */
+export type Changer = (
+  change: ConditionalChange<TransactionDocument>,
+) => Promise<TransactionDocument | null | undefined>;
+
+/** A transaction of this id, on a condition. */
+export type Condition = ConditionalChange<TransactionDocument>['filter'];
+
+/** Applies an event's change in the first state that accepts the event. The same write stores the callbacks. */
+export type Apply = (
+  make: Changer,
+  filter: Condition,
+  event: TransactionEvent,
+  now: number,
+  set?: Partial<TransactionDocument>,
+) => Promise<TransactionDocument | null>;
+
+export function createApply(changes: ReturnType<typeof createChanges>): Apply {
+  return async (make, filter, event, now, set) => {
+    for (const change of changesOf(event, now)) {
+      const changed = await make({
+        filter: { ...filter, status: { $in: [...change.from] } },
+        update: changes.write(change, now, set),
+      });
+      if (changed) return changed;
+    }
+    return null;
+  };
+}
+
+/** Makes each change by itself. */
+export function directly(collection: StoreCollection<TransactionDocument>): Changer {
+  return ({ filter, update }) => collection.findOneAndUpdate(filter, update, { returnDocument: 'after' });
 }
 
 /** Callbacks in the form in which the outbox stores them. */

@@ -3,7 +3,7 @@ import type { Binary } from 'mongodb';
 import type { QueuedFirmware } from '../domain/firmware.ts';
 import type { OwedCallback } from '../domain/owed.ts';
 import type { Status } from '../domain/state.ts';
-import type { ReportedProgress } from '../ports.ts';
+import type { ReportedProgress } from '../ports/transitions.ts';
 
 /** A transaction as it is stored; the only judge of what may happen to it (rule B1). */
 export interface TransactionDocument {

@@ -1,4 +1,4 @@
-import type { ListedTransaction, OpenOfDevice } from '../ports.ts';
+import type { ListedTransaction, OpenOfDevice } from '../ports/queries.ts';
 import type { TransactionDocument } from './documents.ts';
 
 /** The fields that `toListed` reads: without the operation, which may have 1 MiB (rule A22). */

@@ -2,7 +2,7 @@ import { placeOf, placeText } from '@headset-cloud/rules/forget/place.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
-import type { ForgetStore } from '../ports.ts';
+import type { ForgetStore } from '../ports/forget-store.ts';
 import { collections, type TransactionDocument } from './documents.ts';
 import { settled } from './retention.ts';
 

@@ -3,7 +3,7 @@ import { coalescedReader, coalescedWriter } from '@headset-cloud/store/coalesced
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { idBefore, latelyKept } from '../domain/lately.ts';
-import type { HeadRaise, Heads } from '../ports.ts';
+import type { HeadRaise, Heads } from '../ports/heads.ts';
 import { collections, type HeadDocument } from './documents.ts';
 
 interface HeadStore extends Heads {

@@ -1,6 +1,7 @@
 import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { DomainError, isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
+import type { TransactionIds } from '../ports/transaction-ids.ts';
 import type { CounterDocument } from './documents.ts';
 
 /** Draws transaction ids from blocks, so that a call does not have to write a document (rule B4). */
@@ -58,5 +59,26 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
     dropBlockOf(id) {
       if (id >= start && id < end) next = end;
     },
+  };
+}
+
+/** The ids of transactions; `lastIdOf` returns the highest id of a device so far. */
+export function createTransactionIds(
+  ids: IdSource,
+  { lastIdOf }: { lastIdOf(deviceId: string): Promise<number> },
+): TransactionIds {
+  return {
+    async drawIdFor(deviceId) {
+      const lastId = await lastIdOf(deviceId);
+      let id = await ids.draw();
+      while (id <= lastId) {
+        // Another process has drawn higher ids for this device. A new block is above them.
+        ids.dropBlockOf(id);
+        id = await ids.draw();
+      }
+      return id;
+    },
+    drawId: () => ids.draw(),
+    dropIdBlockOf: (id) => ids.dropBlockOf(id),
   };
 }

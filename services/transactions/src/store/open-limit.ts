@@ -1,6 +1,6 @@
 import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import { untilDeadline, withoutDeadline } from '@headset-cloud/runtime/deadline.ts';
-import type { OpenLimit } from '../ports.ts';
+import type { OpenLimit } from '../ports/open-limits.ts';
 
 /** Counts open operations, up to `most`. */
 export type CountOpen = (key: string, most: number) => Promise<number>;

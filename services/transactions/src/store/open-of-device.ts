@@ -1,7 +1,7 @@
 import { coalesce, type ItemOutcome } from '@headset-cloud/runtime/batching/coalesce.ts';
 import { batchLimits } from '@headset-cloud/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { OpenOfDevice } from '../ports.ts';
+import type { OpenOfDevice } from '../ports/queries.ts';
 import type { TransactionDocument } from './documents.ts';
 import { openFields, toOpen } from './fields.ts';
 

@@ -3,7 +3,7 @@ import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { maxProgressReports } from '../domain/callbacks.ts';
 import { operationsWithProgress } from '../domain/forms/operations.ts';
 import { statesThatTake } from '../domain/state.ts';
-import type { ReportedProgress, Transitions } from '../ports.ts';
+import type { ReportedProgress, Transitions } from '../ports/transitions.ts';
 import { type createChanges, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 import type { Reportable } from './reported.ts';

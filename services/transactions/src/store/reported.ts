@@ -1,12 +1,11 @@
-import { type ConditionalChange, coalescedChange } from '@headset-cloud/store/coalesced.ts';
+import { coalescedChange } from '@headset-cloud/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { answeredOperations } from '../domain/forms/operations.ts';
-import type { TransactionEvent } from '../domain/state.ts';
-import type { Reporter, Transitions } from '../ports.ts';
-import { toStored } from './changes.ts';
+import type { Reporter, Transitions } from '../ports/transitions.ts';
+import { type Apply, type Condition, directly, toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
-type ReportedStore = Pick<Transitions, 'finish' | 'revoked' | 'answer'>;
+type ReportedStore = Pick<Transitions, 'finish' | 'finishReset' | 'revoked' | 'answer'>;
 
 /** The condition under which a report may change a transaction. */
 export type Reportable = (
@@ -31,28 +30,6 @@ export function createReportable(heads: {
   };
 }
 
-/** Makes a conditional change; answers the document after it, or undefined where the condition did not hold. */
-export type Changer = (
-  change: ConditionalChange<TransactionDocument>,
-) => Promise<TransactionDocument | null | undefined>;
-
-/** A transaction of this id, on a condition. */
-export type Condition = ConditionalChange<TransactionDocument>['filter'];
-
-/** Applies an event's change in the first state that takes it; its callbacks are owed in the same write. */
-export type Apply = (
-  make: Changer,
-  filter: Condition,
-  event: TransactionEvent,
-  now: number,
-  set?: Partial<TransactionDocument>,
-) => Promise<TransactionDocument | null>;
-
-/** Makes each change by itself. */
-export function directly(collection: StoreCollection<TransactionDocument>): Changer {
-  return ({ filter, update }) => collection.findOneAndUpdate(filter, update, { returnDocument: 'after' });
-}
-
 /** Writes headsets' reports about the ends of transactions into the transactions' documents. */
 export function createReportedStore(
   reported: StoreCollection<TransactionDocument>,
@@ -65,6 +42,16 @@ export function createReportedStore(
     async finish(id, reporter, end, now) {
       const document = await reportable(id, reporter, (filter) =>
         apply(finish, filter, { type: 'result', end }, now),
+      );
+      return document && toStored(document);
+    },
+
+    async finishReset(id, epoch, end, now) {
+      const document = await apply(
+        alone,
+        { _id: id, sentEpoch: { $lt: epoch } },
+        { type: 'reset-done', end },
+        now,
       );
       return document && toStored(document);
     },

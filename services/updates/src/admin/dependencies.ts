@@ -1,6 +1,8 @@
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
-import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
+import type { ArtifactStorage } from '../ports/artifact-storage.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 import type { CheckNow } from '../uploads/check-now.ts';
 import type { Opener } from '../uploads/opener.ts';
 

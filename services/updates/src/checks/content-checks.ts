@@ -1,5 +1,5 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { ContentChecks } from '../ports.ts';
+import type { ContentChecks } from '../ports/content-checks.ts';
 import { checkInProcess } from './check-process.ts';
 import { createSlots } from './slots.ts';
 

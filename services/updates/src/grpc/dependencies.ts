@@ -5,7 +5,9 @@ import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
-import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';
+import type { ArtifactStorage } from '../ports/artifact-storage.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
+import type { PackageNames } from '../ports/package-names.ts';
 import type { CheckNow } from '../uploads/check-now.ts';
 import type { Opener } from '../uploads/opener.ts';
 

@@ -3,7 +3,7 @@ import { egressProxyOf } from '@headset-cloud/outbound/egress-config.ts';
 import type { SealingContext } from '@headset-cloud/process/service.ts';
 import { ConfigError } from '@headset-cloud/runtime/config.ts';
 import { type UpdatesConfig, updatesConfig } from '../config.ts';
-import type { ArtifactStorage } from '../ports.ts';
+import type { ArtifactStorage } from '../ports/artifact-storage.ts';
 import { createLocalStorage } from './local.ts';
 import { createLocalServer, type LocalServerOptions } from './local-server.ts';
 import { createS3Storage } from './s3.ts';

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
-import { type ArtifactStorage, ObjectChanged } from '../ports.ts';
+import { type ArtifactStorage, ObjectChanged } from '../ports/artifact-storage.ts';
 import { pathOf } from './signed-urls.ts';
 
 export interface LocalOptions {

@@ -21,7 +21,7 @@ import { NoAnswerError, withinTime } from '@headset-cloud/outbound/time-limit.ts
 import type { EgressProxy } from '@headset-cloud/outbound/tunnel.ts';
 import { systemClock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import { type ArtifactStorage, DiskFullError, ObjectChanged } from '../ports.ts';
+import { type ArtifactStorage, DiskFullError, ObjectChanged } from '../ports/artifact-storage.ts';
 
 export interface S3Options {
   readonly endpoint: string | undefined;

@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
-import type { ArtifactStorage } from '../ports.ts';
+import type { ArtifactStorage } from '../ports/artifact-storage.ts';
 
 /**
  * Checks the storage at once and then every `intervalMs`, and calls `onCheck` with the result. Logs one line when the

@@ -5,7 +5,7 @@ import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { type Artifact, type ArtifactState, artifactId, openStates } from '../domain/artifact.ts';
 import { withdrawnReason } from '../domain/refusals.ts';
 import { versionKey } from '../domain/version-key.ts';
-import type { Catalogue } from '../ports.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
 import type { ArtifactDocument } from './documents.ts';
 
 const named = { package: 1, version: 1 } as const;

@@ -1,6 +1,6 @@
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { PackageNames } from '../ports.ts';
+import type { PackageNames } from '../ports/package-names.ts';
 import type { ArtifactDocument, PackageDocument, UploadDocument } from './documents.ts';
 
 /** How long a claim holds before its upload is stored. The upload is stored at once unless the process ends. */

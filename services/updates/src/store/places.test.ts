@@ -1,5 +1,5 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { UploadPlaces } from '../ports.ts';
+import type { UploadPlaces } from '../ports/upload-places.ts';
 import { collections, type PlacesDocument, type UploadDocument } from './documents.ts';
 import { createUploadPlaces } from './places.ts';
 import { createUploadStore } from './uploads.ts';

@@ -1,6 +1,6 @@
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import type { UploadPlaces } from '../ports.ts';
+import type { UploadPlaces } from '../ports/upload-places.ts';
 import type { PlacesDocument, UploadDocument } from './documents.ts';
 
 /** How long a place is reserved before its upload is stored. The upload is stored at once unless the process ends. */

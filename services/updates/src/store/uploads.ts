@@ -2,7 +2,7 @@ import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { refusals } from '../domain/refusals.ts';
 import type { Upload } from '../domain/upload.ts';
-import type { UploadStore } from '../ports.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 import type { UploadDocument } from './documents.ts';
 
 export function createUploadStore(uploads: StoreCollection<UploadDocument>): UploadStore {

@@ -1,5 +1,6 @@
 import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
-import type { Catalogue, UploadStore } from '../ports.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 import type { UploadAnswer } from '../storage/local-server.ts';
 import { type Checker, isOver } from './checker.ts';
 

@@ -1,6 +1,6 @@
 import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
-import type { UploadStore } from '../ports.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 import type { Checker } from './checker.ts';
 
 /** Checks uploads now, because a call needs their outcome. */

@@ -7,13 +7,10 @@ import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { artifactId, uploadKey } from '../domain/artifact.ts';
-import {
-  type ArtifactStorage,
-  type Catalogue,
-  DiskFullError,
-  type PackageNames,
-  type UploadStore,
-} from '../ports.ts';
+import { type ArtifactStorage, DiskFullError } from '../ports/artifact-storage.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
+import type { PackageNames } from '../ports/package-names.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 import { createLocalStorage, type LocalStorage } from '../storage/local.ts';
 import type { UploadAnswer } from '../storage/local-server.ts';
 import { createCatalogue } from '../store/catalogue.ts';

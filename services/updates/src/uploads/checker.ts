@@ -5,15 +5,11 @@ import type { Declared } from '../checks/check-file.ts';
 import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
 import { otherDeveloperReason } from '../domain/refusals.ts';
 import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
-import {
-  type ArtifactStorage,
-  type Catalogue,
-  type ContentChecks,
-  DiskFullError,
-  ObjectChanged,
-  type PackageNames,
-  type UploadStore,
-} from '../ports.ts';
+import { type ArtifactStorage, DiskFullError, ObjectChanged } from '../ports/artifact-storage.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
+import type { ContentChecks } from '../ports/content-checks.ts';
+import type { PackageNames } from '../ports/package-names.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 
 /** The result of a check. */
 export type CheckOutcome =

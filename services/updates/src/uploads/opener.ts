@@ -8,7 +8,10 @@ import {
   uploadKey,
 } from '../domain/artifact.ts';
 import { refusals } from '../domain/refusals.ts';
-import type { ArtifactStorage, Catalogue, UploadPlaces, UploadStore } from '../ports.ts';
+import type { ArtifactStorage } from '../ports/artifact-storage.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
+import type { UploadPlaces } from '../ports/upload-places.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 
 export interface OpenerDependencies {
   readonly catalogue: Catalogue;

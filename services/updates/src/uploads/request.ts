@@ -4,7 +4,9 @@ import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { type Artifact, artifactId, openStates } from '../domain/artifact.ts';
 import { refusals } from '../domain/refusals.ts';
-import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';
+import type { ArtifactStorage } from '../ports/artifact-storage.ts';
+import type { Catalogue } from '../ports/catalogue.ts';
+import type { PackageNames } from '../ports/package-names.ts';
 import type { CheckNow } from './check-now.ts';
 import type { Opener, SignedUpload, WantedUpload } from './opener.ts';
 

@@ -1,7 +1,7 @@
 import { systemClock } from '@headset-cloud/runtime/clock.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { pino } from 'pino';
-import type { UploadStore } from '../ports.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 import { createSweeper } from './sweeper.ts';
 
 test('while one file is read, the sweep checks the next upload', async () => {

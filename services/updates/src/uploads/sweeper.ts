@@ -3,7 +3,7 @@ import { isTransient } from '@headset-cloud/runtime/errors.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { rarely } from '@headset-cloud/runtime/rarely.ts';
 import { farthestAheadMs } from '../domain/upload.ts';
-import type { UploadStore } from '../ports.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
 import type { Checker } from './checker.ts';
 
 const batch = 50;

@@ -30,10 +30,10 @@ type OperationKind = NonNullable<MessageInitShape<typeof OperationSchema>['kind'
 type ReportCase = NonNullable<Report['body']['case']>;
 type ReportValue<K extends ReportCase> = Extract<Report['body'], { case: K }>['value'];
 
-/** The cloud's side of the protocol, on a real gRPC server; a test can make it misbehave. */
+/** The cloud's side of the protocol on a real gRPC server. A test can make it violate the protocol. */
 export class Cloud {
   readonly hellos: Hello[] = [];
-  /** Every received report, repeated ones too. */
+  /** All received reports, including repeated ones. */
   readonly reports: Report[] = [];
   readonly urlRequests: UrlRequest[] = [];
   readonly readies: number[] = [];
@@ -43,7 +43,7 @@ export class Cloud {
   acknowledges = true;
   /** Whether `ready` is answered by `start`. */
   starts = true;
-  /** Whether a stream that the headset has ended is ended here, too. */
+  /** Whether the server ends a stream after the headset has ended it. */
   endsStreams = true;
   /** Whether a hello is answered. */
   welcomes = true;
@@ -56,8 +56,7 @@ export class Cloud {
   /** Called after each welcome. */
   onHello: (hello: Hello) => void = () => {};
   /**
-   * Transactions that are offered, and started when the headset is ready, in each session until they are
-   * finished.
+   * Unfinished transactions. Each session offers them, and starts them when the headset is ready.
    */
   readonly #offers = new Map<number, { operationId: string; epoch: number; kind: OperationKind }>();
   readonly #server = new Server();
@@ -99,7 +98,7 @@ export class Cloud {
     return this.#stateDir;
   }
 
-  /** Writes a file beside the headsets' state; returns its path. */
+  /** Writes a file next to the headsets' state and returns its path. */
   file(name: string, text: string): string {
     const path = join(this.#stateDir, name);
     writeFileSync(path, text);
@@ -111,7 +110,7 @@ export class Cloud {
     return this.file('key.json', JSON.stringify(identity));
   }
 
-  /** Starts a headset with the state of the one before it; it is closed with the cloud. */
+  /** Starts a headset with the stored state of the previous one. It is closed with the cloud. */
   headset(options: Partial<HeadsetOptions> = {}): Headset {
     const made = new Headset({
       ...{ identity, server: this.address, stateDir: this.#stateDir, clock: this.clock },
@@ -129,7 +128,7 @@ export class Cloud {
     return made;
   }
 
-  /** Offers a transaction from now on, until it is finished. */
+  /** Offers a transaction now and in each session until it is finished. */
   offer(transactionId: number, kind: OperationKind, operationId = kind.case ?? '', epoch = 1): void {
     this.#offers.set(transactionId, { operationId, epoch, kind });
     this.#offer(transactionId);
@@ -144,19 +143,19 @@ export class Cloud {
     this.#call?.write(create(ConnectResponseSchema, body ? { body } : {}));
   }
 
-  /** A function that sends on the current stream, even when that is no longer the newest. */
+  /** Returns a function that sends on the current stream, also after a newer stream has begun. */
   line(): (body: NonNullable<Body>) => void {
     const call = this.#call;
     return (body) => call?.write(create(ConnectResponseSchema, { body }));
   }
 
-  /** The values of the reports of a kind, each report once, in order. */
+  /** Values of all reports of a kind in order, without repetitions. */
   reported<K extends ReportCase>(kind: K): ReportValue<K>[] {
     const seen = new Map(this.reports.map((report) => [report.reportId, report.body]));
     return [...seen.values()].flatMap((body) => (body.case === kind ? [body.value as ReportValue<K>] : []));
   }
 
-  /** The result of a transaction, once it is there. */
+  /** Waits for the result of a transaction and returns it. */
   result(transactionId: number): Promise<ReportValue<'result'>> {
     return waitFor(
       `the result of ${transactionId}`,

@@ -10,30 +10,30 @@ export interface FileRequest {
   readonly authorization: string | undefined;
   /** Body of a PUT. */
   readonly body: Buffer;
-  /** The connection of its answer is closed. */
+  /** True if the connection of the response is closed. */
   closed: boolean;
 }
 
-/** What the server does with one request instead of serving the file correctly. */
-export type Oddity =
+/** A fault that the server injects into one response. */
+export type ResponseFault =
   | { readonly status: number; readonly location?: string; readonly afterMs?: number }
-  /** It is never answered. */
+  /** The request is never answered. */
   | { readonly silent: true }
-  /** 200, one byte of the answer after the other, in these intervals. */
+  /** The server sends a 200 byte by byte, with this interval. */
   | { readonly dripMs: number }
   /** The connection is cut after this many bytes. */
   | { readonly cutAfter: number }
-  /** The same number of other bytes. */
+  /** The content has the right size but wrong bytes. */
   | { readonly wrong: true }
   /** The range is ignored. */
   | { readonly whole: true };
 
-/** A real HTTP server with one file that serves ranges, and takes uploads. */
+/** An HTTP server that serves one file with ranges and accepts uploads. */
 export class FileServer {
   readonly content: Buffer;
   readonly requests: FileRequest[] = [];
-  /** For the next requests, in order; later ones are served correctly. */
-  readonly oddities: Oddity[] = [];
+  /** Faults of the next requests, in order. Later requests are served correctly. */
+  readonly faults: ResponseFault[] = [];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   constructor(sizeBytes: number) {
@@ -78,18 +78,18 @@ export class FileServer {
     response.on('close', () => {
       seen.closed = true;
     });
-    const oddity = this.oddities.shift();
-    if (oddity && 'silent' in oddity) return;
-    if (oddity && 'dripMs' in oddity) {
+    const fault = this.faults.shift();
+    if (fault && 'silent' in fault) return;
+    if (fault && 'dripMs' in fault) {
       for (const byte of 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n') {
-        await sleep(oddity.dripMs);
+        await sleep(fault.dripMs);
         request.socket.write(byte);
       }
       return;
     }
-    if (oddity && 'status' in oddity) {
-      if (oddity.afterMs !== undefined) await sleep(oddity.afterMs);
-      response.writeHead(oddity.status, oddity.location ? { location: oddity.location } : {}).end();
+    if (fault && 'status' in fault) {
+      if (fault.afterMs !== undefined) await sleep(fault.afterMs);
+      response.writeHead(fault.status, fault.location ? { location: fault.location } : {}).end();
       return;
     }
     if (method === 'PUT') {
@@ -97,9 +97,9 @@ export class FileServer {
       return;
     }
     const content =
-      oddity && 'wrong' in oddity ? this.content.map((byte) => byte ^ 1) : new Uint8Array(this.content);
+      fault && 'wrong' in fault ? this.content.map((byte) => byte ^ 1) : new Uint8Array(this.content);
     const start = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
-    const ranged = headers.range !== undefined && !(oddity && 'whole' in oddity);
+    const ranged = headers.range !== undefined && !(fault && 'whole' in fault);
     if (ranged && start >= content.length) {
       response.writeHead(416).end();
       return;
@@ -109,8 +109,8 @@ export class FileServer {
       'content-length': bytes.length,
       ...(ranged && { 'content-range': `bytes ${start}-${content.length - 1}/${content.length}` }),
     });
-    if (oddity && 'cutAfter' in oddity) {
-      response.write(bytes.subarray(0, oddity.cutAfter), () => setImmediate(() => response.destroy()));
+    if (fault && 'cutAfter' in fault) {
+      response.write(bytes.subarray(0, fault.cutAfter), () => setImmediate(() => response.destroy()));
     } else {
       response.end(bytes);
     }

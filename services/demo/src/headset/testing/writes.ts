@@ -3,8 +3,8 @@ import { basename, join } from 'node:path';
 import { LineFile } from '../line-file.ts';
 
 /**
- * Every line that headsets of this process write, in order over all their files. A test simulates a death
- * after a line by restoring the files up to that line.
+ * All lines that headsets of this process write, in order over all files. A test simulates a crash after a line by
+ * restoring the files up to that line.
  */
 export class Writes {
   readonly #lines: { readonly file: string; readonly line: string }[] = [];
@@ -26,7 +26,7 @@ export class Writes {
     return this.#lines.length;
   }
 
-  /** Restores the files after `count` writes into an empty folder. */
+  /** Restores the files after `count` writes to an empty folder. */
   restore(directory: string, count: number): void {
     for (const { file, line } of this.#lines.slice(0, count)) {
       appendFileSync(join(directory, file), `${line}\n`);

@@ -1,0 +1,6 @@
+/** A contract that names the device to be activated. */
+export interface ContractStanding {
+  readonly activationLimit: number;
+  /** Rises with each change of the contract, and after each change of its slots. */
+  readonly changes: number;
+}

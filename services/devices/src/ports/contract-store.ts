@@ -1,0 +1,43 @@
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { Limits } from '../domain/limits.ts';
+import type { ContractStanding } from './contract-standing.ts';
+
+export interface Contract {
+  readonly applicationId: string;
+  readonly activationLimit: number;
+  /** Limits that the contract sets. */
+  readonly limits: Partial<Limits>;
+}
+
+/** A change of a contract. */
+export interface ContractChange {
+  /** Undefined: the contract's limit does not change. */
+  readonly activationLimit: number | undefined;
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  /** Limits to set. */
+  readonly limits: Partial<Limits>;
+  /** True: the contract's limits are removed before `limits` are set. */
+  readonly defaultLimits: boolean;
+}
+
+/** Contracts. No call costs more for a contract with more devices. Only `devices` reads the devices, in pages. */
+export interface ContractStore {
+  /** Undefined if no contract names the device. */
+  standing(applicationId: string, deviceId: string): Promise<ContractStanding | undefined>;
+  /**
+   * Records that an activation of the application began or ended; idempotent. 'closed': the application is forgotten,
+   * and the contract has no slot.
+   */
+  slotsChanged(applicationId: string): Promise<'open' | 'closed'>;
+  get(applicationId: string): Promise<Contract | null>;
+  /** The IMEIs of the contract, in order. */
+  devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
+  /**
+   * `record` is the audit record; the first write includes it. Returns false and changes nothing if there is no
+   * contract yet and the change has no activation limit.
+   */
+  put(applicationId: string, change: ContractChange, record: OwedRecord): Promise<boolean>;
+  /** The limits that the contract sets; none without a contract. */
+  limits(applicationId: string): Promise<Partial<Limits>>;
+}

@@ -1,0 +1,10 @@
+import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { HardwareModel } from '../domain/hardware.ts';
+
+/** The hardware models that operators registered. */
+export interface HardwareModelStore {
+  find(identifier: string): Promise<HardwareModel | undefined>;
+  list(): Promise<HardwareModel[]>;
+  /** Replaces the model with the same identifier. */
+  put(model: HardwareModel, record: OwedRecord): Promise<void>;
+}

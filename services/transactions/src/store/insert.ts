@@ -1,0 +1,53 @@
+import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
+import { coalescedWriter } from '@headset-cloud/store/coalesced.ts';
+import type { StoreCollection } from '@headset-cloud/store/types.ts';
+import { Binary } from 'mongodb';
+import { beginning } from '../domain/state.ts';
+import type { Transitions } from '../ports/transitions.ts';
+import { type createChanges, takenIn, toStored } from './changes.ts';
+import type { TransactionDocument } from './documents.ts';
+
+/** Stores new transactions; inserts of one turn go to the database together. */
+export function createInsert(
+  transactions: StoreCollection<TransactionDocument>,
+  { changes }: { changes: ReturnType<typeof createChanges> },
+): Pick<Transitions, 'insert'> {
+  const insert = coalescedWriter<TransactionDocument>(transactions, {
+    one: (document) => transactions.insertOne(document),
+    many: (documents) => transactions.insertMany([...documents], { ordered: false }),
+  });
+  return {
+    async insert(t, now) {
+      const at = new Date(now);
+      const { to: status, owed, end } = beginning(t.failMessage, now);
+      const document: TransactionDocument = {
+        _id: t.id,
+        deviceId: t.deviceId,
+        applicationId: t.applicationId,
+        operationId: t.operationId,
+        subject: t.subject,
+        status,
+        ...(!end && { open: true as const }),
+        activationEpoch: t.activationEpoch,
+        operation: new Binary(t.operation),
+        createdAt: at,
+        updatedAt: at,
+        attempts: 0,
+        sentEpoch: 0,
+        outboxSeq: owed.length,
+        dueAt: changes.leftover(now),
+        ...(end && { outbox: takenIn(owed, now), end: { ...end, at } }),
+        ...(t.traceparent && { traceparent: t.traceparent }),
+        ...(t.minimum.client && { minimumClientVersion: t.minimum.client }),
+        ...(t.minimum.firmware && { minimumFirmwareVersion: t.minimum.firmware }),
+      };
+      try {
+        await insert(document);
+        return toStored(document);
+      } catch (error) {
+        if (isDuplicateKey(error)) return undefined;
+        throw error;
+      }
+    },
+  };
+}
