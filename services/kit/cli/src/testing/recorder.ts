@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Terminal } from '../output.ts';
 
-/** What a command line reads, and how wide its terminal is. */
+/** Standard input and terminal width of a command line. */
 export interface Given {
   readonly input?: string | Readable;
   readonly columns?: number;
