@@ -92,17 +92,9 @@ export class DeliveryRecords {
 
   /** Stores a change of a delivery that this instance works on, with its record if it has none. */
   change(delivery: Delivery, change: DeliveryChange): void {
-    const { writer, instanceId } = this.#o;
-    const { id } = delivery;
-    const item = this.#items.get(id);
-    const first = item?.writing ? undefined : item;
-    const result = writer.add({
-      id,
-      whole: first && delivery,
-      change,
-      onlyIfOwner: needsOwnership(change) ? instanceId : undefined,
-    });
-    if (first) first.writing = result.then((end) => this.#written(first, end));
+    const item = this.#items.get(delivery.id);
+    if (item && !item.writing) void this.#record(item, delivery, change);
+    else void this.#write(delivery, change);
   }
 
   /**
@@ -154,10 +146,20 @@ export class DeliveryRecords {
     return [...(this.#byOrder.get(orderKey) ?? [])];
   }
 
-  #record(item: Item): Promise<boolean> {
+  /** Records a delivery with a change, by default only with a lease; does nothing if the record is requested already. */
+  #record(item: Item, delivery = item.delivery, change = this.#lease()): Promise<boolean> {
+    item.writing ??= this.#write(delivery, change, delivery).then((result) => this.#written(item, result));
+    return item.writing;
+  }
+
+  #lease(): DeliveryChange {
     const { time, instanceId, leaseMs } = this.#o;
-    if (!item.writing) this.change(item.delivery, { owner: instanceId, dueAtMs: time.now() + leaseMs });
-    return item.writing as unknown as Promise<boolean>;
+    return { owner: instanceId, dueAtMs: time.now() + leaseMs };
+  }
+
+  #write({ id }: Delivery, change: DeliveryChange, whole?: Delivery): Promise<WriteResult> {
+    const { writer, instanceId } = this.#o;
+    return writer.add({ id, whole, change, onlyIfOwner: needsOwnership(change) ? instanceId : undefined });
   }
 
   /** Returns false if the delivery belongs to another instance. */

@@ -58,7 +58,7 @@ function accept(...ids: string[]): void {
   lane.dispatch();
 }
 
-test('while too many changes are unstored nothing starts; afterwards deliveries start by themselves', async () => {
+test('while too many changes are unstored nothing starts; afterwards deliveries start without another event', async () => {
   writer.full = true;
   accept('n-1', 'n-2');
   await time.advance(10_000);
@@ -92,7 +92,7 @@ test('a waiting delivery that turns out to belong to another instance is not tri
   expect(lane.size).toBe(0);
 });
 
-test('after the database was unavailable the whole lane pauses, and then continues by itself', async () => {
+test('after the database was unavailable the lane pauses, and then resumes', async () => {
   outcomes = [{ kind: 'unknown' }];
   accept('n-1');
   await time.advance(50);

@@ -1,8 +1,40 @@
-import type { Argument, Command, Option } from 'commander';
+import { Argument, type Command, type Option } from 'commander';
+import type { Session } from './session.ts';
 
 /** Shells with a completion script. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof shells)[number];
+type Shell = (typeof shells)[number];
+
+/** `completion`, and the hidden command that its scripts call. Includes commands that are added later. */
+export function addCompletion(program: Command, session: Session): void {
+  const name = program.name();
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .description(`print a script that completes ${name} in a shell`)
+    .addHelpText(
+      'after',
+      `
+${name} must be the name by which you call it: a command, a function, or (in bash and fish) an alias.
+
+Examples:
+  $ source <(${name} completion bash)
+  $ source <(${name} completion zsh)
+  $ ${name} completion fish | source
+`,
+    )
+    .action((shell: Shell) =>
+      session.terminal.out(completionScript(name, shell, [process.execPath, session.main])),
+    );
+
+  program.command('__complete [words...]', { hidden: true }).action((words: string[]) =>
+    session.terminal.out(
+      candidates(program, words)
+        .map((word) => `${word}\n`)
+        .join(''),
+    ),
+  );
+}
 
 const suggestions = new WeakMap<Argument | Option, readonly string[]>();
 
@@ -13,7 +45,7 @@ export function suggesting<T extends Argument | Option>(one: T, words: readonly 
 }
 
 /**
- * Candidates for the last of `words` (the words after `hc`; the last word may be empty): commands, options, or the
+ * Candidates for the last of `words` (the words after the program's name; the last word may be empty): commands, options, or the
  * values of an option or an argument. Empty if files or free text are expected.
  */
 export function candidates(program: Command, words: readonly string[]): string[] {
@@ -39,7 +71,7 @@ export function candidates(program: Command, words: readonly string[]): string[]
       ? optionsOf(command).flatMap(({ long }) => long ?? [])
       : [
           ...command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_')),
-          ...((argument && suggestions.get(argument)) ?? []),
+          ...(argument?.argChoices ?? (argument && suggestions.get(argument)) ?? []),
         ];
   return [...new Set(all)].filter((one) => one.startsWith(begun)).sort();
 }
@@ -62,30 +94,30 @@ function optionsOf(command: Command): Option[] {
   return all;
 }
 
-/** Script that completes `hc` in a shell. `run`: the words that start hc. */
-export function completionScript(shell: Shell, run: readonly string[]): string {
+/** Script that completes the program `name` in a shell. `run`: the words that start the program. */
+export function completionScript(name: string, shell: Shell, run: readonly string[]): string {
   const start = run.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   switch (shell) {
     case 'bash':
-      return `# Completion of hc for bash: source <(hc completion bash)
-_hc_completion() {
+      return `# Completion of ${name} for bash: source <(${name} completion bash)
+_${name}_completion() {
   local IFS=$'\\n'
   COMPREPLY=($(${start} __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
 }
-complete -o bashdefault -o default -F _hc_completion hc
+complete -o bashdefault -o default -F _${name}_completion ${name}
 `;
     case 'zsh':
-      return `# Completion of hc for zsh: source <(hc completion zsh)
-_hc_completion() {
+      return `# Completion of ${name} for zsh: source <(${name} completion zsh)
+_${name}_completion() {
   local -a found
   found=("\${(@f)$(${start} __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n "\${found[1]}" ]]; then compadd -- "\${found[@]}"; else _files; fi
 }
-compdef _hc_completion hc
+compdef _${name}_completion ${name}
 `;
     case 'fish':
-      return `# Completion of hc for fish: hc completion fish | source
-function __hc_completion
+      return `# Completion of ${name} for fish: ${name} completion fish | source
+function __${name}_completion
   set -l words (commandline -opc) (commandline -ct)
   set -l found (${start} __complete -- $words[2..-1] 2>/dev/null)
   if test -n "$found[1]"
@@ -94,7 +126,7 @@ function __hc_completion
     __fish_complete_path (commandline -ct)
   end
 end
-complete -c hc -f -a '(__hc_completion)'
+complete -c ${name} -f -a '(__${name}_completion)'
 `;
   }
 }
