@@ -18,7 +18,7 @@ import { createNetwork } from '../faults/network/network.ts';
 import { withoutLimits } from '../support/limits.ts';
 import type { DeadLetter, Findings } from './findings.ts';
 
-/** The parts that are replaced, in this order. */
+/** All parts, in the order of their replacement. */
 export const parts = [...serviceNames, 'gateway'] as const;
 export type Part = (typeof parts)[number];
 export type Version = 'today' | 'release';
@@ -29,21 +29,21 @@ export interface World {
   readonly api: ApiClient;
   readonly integrator: IntegratorServer;
   readonly sora: SoraSimulator;
-  /** A new device of the contract and its headset, which connects to `listener` (default: any device-link). */
+  /** Creates a headset of a new device. It connects to `listener` (default: any device-link). */
   newHeadset(listener?: string): Headset;
-  /** The addresses for headsets of the device-link processes that run now. */
+  /** Headset addresses of the running device-link processes. */
   listeners(): string[];
   version(part: Part): Version;
-  /** Starts the part's other version, does `meanwhile` while both run, then stops the former one. */
+  /** Starts the part in version `to`, calls `meanwhile` while both versions run, then stops the former process. */
   swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
-  /** The dead letters of all consumer groups now. */
+  /** Returns the current dead letters of all consumer groups. */
   deadLetters(): Promise<DeadLetter[]>;
   stop(): Promise<void>;
 }
 
-/** Short waits, so that work that a replaced process leaves is resumed soon. */
+/** Short intervals, so that the work of a stopped process is resumed soon. */
 const shortTimes = {
-  // The release speaks plaintext inside the platform: the mode of an installation that moves over.
+  // The release uses plaintext between services, so this is the mode of an installation during its upgrade.
   RPC_TLS_MODE: 'permissive',
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
@@ -61,13 +61,13 @@ export async function startWorld(options: {
   dataDir: string;
   /** Root of the release's sources. */
   release: string;
-  /** How many headsets will be needed. */
+  /** Number of available headsets. */
   headsets: number;
   findings: Findings;
 }): Promise<World> {
   const { dataDir, findings } = options;
   const client = { clientId: 'mixed', clientSecret: randomBytes(24).toString('hex') };
-  /** The running process of each part; a part has two process names. */
+  /** Name of each part's running process; each part has two process names. */
   const place = new Map<Part, string>(parts.map((part) => [part, part]));
   const versions = new Map<string, Version>();
   const stack = await startStack({
