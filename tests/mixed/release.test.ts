@@ -81,7 +81,9 @@ describe('the release', () => {
     git('clone', '--quiet', '--depth=1', pathToFileURL(origin).href, clone);
     rmSync(join(origin, '.git'), { recursive: true });
     expect(findRelease(clone)).toEqual({ skipped: expect.stringMatching(/older than this shallow clone/) });
-    expect(findRelease(origin)).toEqual({ skipped: expect.stringMatching(/no clone of the git repository/) });
+    expect(findRelease(origin)).toEqual({
+      skipped: expect.stringMatching(/not a clone of the git repository/),
+    });
   });
 });
 

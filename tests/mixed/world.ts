@@ -34,8 +34,8 @@ export interface World {
   /** Headset addresses of the running device-link processes. */
   listeners(): string[];
   version(part: Part): Version;
-  /** Starts the part in version `to`, calls `meanwhile` while both versions run, then stops the former process. */
-  swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
+  /** Starts the part in version `to`, calls `during` while both versions run, then stops the former process. */
+  swap(part: Part, to: Version, during?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
   /** Returns the current dead letters of all consumer groups. */
   deadLetters(): Promise<DeadLetter[]>;
   stop(): Promise<void>;
@@ -122,7 +122,7 @@ export async function startWorld(options: {
         (_, i) => stack.processes[i === 0 ? 'device-link' : `device-link-${i + 1}`]?.running,
       ),
     version: (part) => versions.get(place.get(part) ?? '') ?? 'today',
-    async swap(part, to, meanwhile, env) {
+    async swap(part, to, during, env) {
       const from = place.get(part) ?? '';
       const next = from === part ? `${part}-2` : part;
       const [old, fresh] = [stack.processes[from], stack.processes[next]];
@@ -130,7 +130,7 @@ export async function startWorld(options: {
       versions.set(next, to);
       fresh.start(env);
       await stack.ready(120_000, [next]);
-      await meanwhile?.();
+      await during?.();
       place.set(part, next);
       const went = await old.stop();
       const how = await old.exited;
