@@ -41,14 +41,18 @@ const withoutStores = [
   'test-callbacks',
   'tokens-and-tenants',
 ];
+/** The embedded stack runs these as well, so that its assembly is tested where MongoDB and Kafka are. */
+const assembly = ['core-loop'];
 const noStores = `/tests/e2e/(${withoutStores.join('|')})\\.test\\.ts$`;
 const processes = `/tests/e2e/(${aboutProcesses.join('|')})\\.test\\.ts$`;
+const allBut = (names) => `/tests/e2e/(?!(?:${names.join('|')})\\.)[^/]*\\.test\\.ts$`;
 const { STACK: stack, PROCESSES: count, FILES: files } = process.env;
 
 /**
- * Behaviour is tested with all services in one process: on the embedded stack, and, where the stores matter, on
- * MongoDB, Kafka and S3 (STACK=real, PROCESSES=one). STACK=real without PROCESSES starts a process for each service and
- * runs all files; with FILES=processes it runs only those about processes.
+ * Behaviour is tested with all services in one process: on the embedded stack, and, if the stores matter, on MongoDB,
+ * Kafka and S3 (STACK=real, PROCESSES=one). STACK=embedded with FILES=without-stores runs the files that the latter
+ * leaves out. STACK=real without PROCESSES starts a process for each service and runs all files; with FILES=processes it
+ * runs only the files about processes.
  */
 export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
   globalSetup: '<rootDir>/tests/e2e/global-setup.ts',
@@ -64,6 +68,7 @@ export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
     // No server is behind the embedded stack.
     ...(stack === 'real' ? [] : ['/tests/e2e/(outages|prepare)\\.test\\.ts$']),
     ...(stack === 'real' && count === 'one' ? [processes, noStores] : []),
-    ...(files === 'processes' ? [`/tests/e2e/(?!(?:${aboutProcesses.join('|')})\\.)[^/]*\\.test\\.ts$`] : []),
+    ...(files === 'without-stores' ? [allBut([...withoutStores, ...assembly])] : []),
+    ...(files === 'processes' ? [allBut(aboutProcesses)] : []),
   ],
 });

@@ -15,6 +15,10 @@ const kit: Readonly<Record<string, readonly string[]>> = {
   rules: ['runtime', 'store', 'eventlog', 'rpc'],
   process: ['runtime', 'store', 'eventlog', 'rpc', 'cli', 'rules'],
 };
+/** Folders of device-link; each imports only the folders before it, and `store` is used through `ports.ts`. */
+const deviceLinkFolders = ['domain', 'transport', 'calls', 'session', 'presence', 'admission', 'store'];
+const deviceLinkLevel = (path: string) =>
+  deviceLinkFolders.indexOf(/^services\/device-link\/src\/([^/]+)\//.exec(path)?.[1] ?? '');
 const product = (file: string) => !file.endsWith('.test.ts') && !file.includes('/testing/');
 
 /** Rules as functions from an import to a complaint; each is shown to be able to fail below. */
@@ -47,6 +51,8 @@ const rules: Record<string, (i: Import) => boolean> = {
     /@headset-cloud\/(embedded\/|store\/mongo|eventlog\/kafka|process\/host)/.test(target),
   'only the assembly and the RPCs themselves import RPCs': ({ file, target }) =>
     /^services\/[^/]+\/src\/grpc\//.test(target) && !/\/src\/(grpc\/|build\.ts$)/.test(file),
+  'a folder of device-link imports only the folders below it': ({ file, target }) =>
+    deviceLinkLevel(file) >= 0 && deviceLinkLevel(target) > deviceLinkLevel(file),
   'kafkajs stays behind the EventLog port (rule C4)': ({ file, target }) =>
     target === 'kafkajs' && !/^(tests\/|services\/kit\/eventlog\/src\/kafka)/.test(file),
   'nothing of the product imports tests': ({ file, target }) =>
@@ -73,6 +79,10 @@ const seeds: Record<string, Import> = {
   'only the assembly and the RPCs themselves import RPCs': {
     file: 'services/devices/src/admin/x.ts',
     target: 'services/devices/src/grpc/x.ts',
+  },
+  'a folder of device-link imports only the folders below it': {
+    file: 'services/device-link/src/transport/x.ts',
+    target: 'services/device-link/src/session/x.ts',
   },
   'kafkajs stays behind the EventLog port (rule C4)': {
     file: 'services/devices/src/x.ts',

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Terminal } from '@headset-cloud/cli/output.ts';
+import { record } from '@headset-cloud/cli/testing/recorder.ts';
 import { runCtl } from '@headset-cloud/ctl/program.ts';
 import { runHc } from '@headset-cloud/hc/program.ts';
 import { manual, manualFiles } from '../support/manual.ts';
@@ -29,12 +29,12 @@ function codeOf(markdown: string): string[] {
 const commandLines = {
   ctl: {
     start: /(?:^|(?<!\bjob)\s)(?:ctl|\$CTL|services\/ctl\/src\/main\.ts) (.*)$/,
-    run: (args: readonly string[], terminal: Terminal) => runCtl(args, terminal, {}),
+    run: (args: readonly string[]) => record((terminal) => runCtl(args, { terminal, env: {}, main: 'ctl' })),
   },
   hc: {
     start: /(?:^|\s)(?:hc|\$HC|services\/hc\/src\/main\.ts) (.*)$/,
-    run: (args: readonly string[], terminal: Terminal) =>
-      runHc(args, { terminal, env: {}, main: 'hc', onInterrupt: () => () => {} }),
+    run: (args: readonly string[]) =>
+      record((terminal) => runHc(args, { terminal, env: {}, main: 'hc', onInterrupt: () => () => {} })),
   },
 } as const;
 type Name = keyof typeof commandLines;
@@ -50,9 +50,7 @@ function help(name: Name, path: readonly string[]): Promise<string> {
   const key = [name, ...path].join(' ');
   const known = helps.get(key);
   if (known) return known;
-  const texts: string[] = [];
-  const terminal = { out: (text: string) => void texts.push(text), err: () => {} };
-  const made = commandLines[name].run([...path, '--help'], terminal).then(() => texts.join(''));
+  const made = commandLines[name].run([...path, '--help']).then(({ out }) => out);
   helps.set(key, made);
   return made;
 }
@@ -93,11 +91,12 @@ describe('commands that the pages name', () => {
     ['ctl deliveries resend --dead-of A', 'ctl deliveries resend'],
     ['$CTL transactions find --older 1h  # old ones', 'ctl transactions find --older'],
     ['ctl letters list', 'ctl letters'],
-    ['ctl deliveries list --status dead', undefined],
+    ['ctl deliveries list --status dead', 'ctl deliveries list --status'],
+    ['ctl deliveries list --state dead', undefined],
     ['ctl --operator NAME', undefined],
     ['ctl --operator NAME secrets status', undefined],
     ['hc deliveries resend ID', 'hc deliveries resend'],
-    ['$HC events --since 1h', 'hc events --since'],
+    ['$HC events --until 1h', 'hc events --until'],
     ['hc --profile NAME listen --forward-to URL', undefined],
     ['hc devices list --all', undefined],
   ])('%s has a mistake or none', async (line, mistake) => {

@@ -67,13 +67,13 @@ describeOnStack('the audit log of changes', () => {
     const paged: string[] = [];
     let cursor = '';
     do {
-      const more = ['--limit', '1', ...(cursor === '' ? [] : ['--cursor', cursor])];
+      const more = ['--limit', '1', ...(cursor === '' ? [] : ['--after', cursor])];
       const page = await ctlJson('audit', 'list', '--application', tenant.applicationId, ...more);
       paged.push(page.records[0].recordId);
       cursor = page.nextCursor;
     } while (cursor !== '');
     expect(paged).toEqual(all.map(({ recordId }) => recordId));
-    expect(await listed('--from', '2199-01-01')).toEqual([]);
+    expect(await listed('--since', '2199-01-01')).toEqual([]);
     const text = await ctl('audit', 'list', '--actor', 'Kim 金');
     expect(text.out).toMatch(/^TIME +ACTOR +FROM +ACTION +CHANGED +FIELDS/);
   });

@@ -178,7 +178,7 @@ describeOnStack('callbacks', () => {
     const [first] = await arrived(ending, id, 1);
     const dead = await waitFor('the dead delivery', async () => {
       const { deliveries } = await ctlJson(
-        ...['deliveries', 'list', '--application', tenant.applicationId, '--status', 'dead'],
+        ...['deliveries', 'list', '--application', tenant.applicationId, '--state', 'dead'],
       );
       return deliveries.find((d: { notificationId: string }) => d.notificationId === notification);
     });

@@ -142,7 +142,7 @@ describeOnStack('hc listen', () => {
       began.push({ kill: () => void run.child.kill('SIGKILL') });
       return run;
     };
-    let run = start(['--from', 'oldest']);
+    let run = start(['--since', 'oldest']);
     for (const value of values) report(value);
     const events = await waitFor('all of them in the feed', async () => {
       const ids = await feedIds(tenant);
@@ -308,7 +308,7 @@ describeOnStack('hc: callbacks', () => {
       '--follow',
       '--types',
       'notify-custom-data',
-      '--from',
+      '--since',
       'oldest',
     ]);
     for (const value of ['one', 'two']) report(value);
@@ -320,7 +320,7 @@ describeOnStack('hc: callbacks', () => {
       'bash',
       [
         '-c',
-        `${quoted([...hcWords, 'events', '--follow', '--from', 'oldest'])} | head -1; echo "\${PIPESTATUS[0]}"`,
+        `${quoted([...hcWords, 'events', '--follow', '--since', 'oldest'])} | head -1; echo "\${PIPESTATUS[0]}"`,
       ],
       { env: laptop.env, stdio: ['ignore', 'pipe', 'pipe'] },
     );

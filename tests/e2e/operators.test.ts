@@ -112,7 +112,7 @@ describeOnStack('operators', () => {
     const before = String(BigInt(device) - 1n).padStart(15, '0');
     expect((await ctlJson('devices', 'list', '--after', before, '--limit', '1')).devices).toEqual([shown]);
     expect(await ok('devices', 'list', '--after', before, '--limit', '1')).toMatch(
-      new RegExp(`^DEVICE +KEYS +ACTIVATED BY +CLIENT\\n${device} +1 +${application} +3\\.4\\.0\\n`),
+      new RegExp(`^DEVICE +KEYS +ACTIVATED BY +CLIENT VERSION\\n${device} +1 +${application} +3\\.4\\.0\\n`),
     );
   });
 
@@ -185,7 +185,7 @@ describeOnStack('operators', () => {
     ]);
     const table = await ok('deliveries', 'list', '--application', application);
     expect(table).toMatch(
-      /^NOTIFICATION +STATUS +APPLICATION +DESTINATION +HOST +ATTEMPTS +CREATED +LAST OUTCOME\n/,
+      /^NOTIFICATION +STATE +APPLICATION +DESTINATION +HOST +ATTEMPTS +CREATED +LAST OUTCOME\n/,
     );
     expect(table).toMatch(
       new RegExp(
@@ -194,7 +194,7 @@ describeOnStack('operators', () => {
       ),
     );
     const one = await ok('deliveries', 'show', `tx-${id}-processed`);
-    expect(one).toMatch(/^status +delivered$/m);
+    expect(one).toMatch(/^state +delivered$/m);
     expect(one).toMatch(/^ATTEMPT +MS +HOST +ANSWER +ERROR\n\S+Z +\d+ +127\.0\.0\.1:\d+ +204 +-$/m);
     expect(deliveries[0].host).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(one).toContain(`"transactionId":${id}`);
@@ -223,12 +223,7 @@ describeOnStack('operators', () => {
     ['an application of no developer', ['applications', 'create', '--developer', 'none'], 1, /\S/],
     ['an unknown command', ['devises', 'list'], 2, /unknown command 'devises'[\s\S]*--help/],
     ['a missing option', ['contracts', 'put', 'a'], 2, /--limit/],
-    [
-      'an unknown status',
-      ['deliveries', 'list', '--status', 'lost'],
-      2,
-      /pending, delivered, dead, replaced/,
-    ],
+    ['an unknown state', ['deliveries', 'list', '--state', 'lost'], 2, /pending, delivered, dead, replaced/],
     ['a limit that is no number', ['devices', 'list', '--limit', 'x'], 2, /whole number/],
   ])('%s is reported on standard error, with its exit code', async (_, args, exitCode, err) => {
     const run = await ctl(...args);

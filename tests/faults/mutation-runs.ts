@@ -127,9 +127,9 @@ const sessionReconciliation: Safeguard = {
   name: 'without repeated reconciliation of sessions it finds work that waits for a reconnect',
   mutations: [
     {
-      file: 'services/device-link/src/link/rejudge.ts',
-      from: 'void session.judgeAgain();',
-      to: 'session.judgedAtMs = before + everyMs;',
+      file: 'services/device-link/src/presence/reconciler.ts',
+      from: 'void session.reconcile();',
+      to: 'session.reconciledAtMs = before + everyMs;',
     },
   ],
   finds: 'nothing is unfinished at the end',

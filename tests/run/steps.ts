@@ -67,6 +67,12 @@ const crash = (
 ): Step =>
   program(name, 'tests/faults/main.ts', { env: { CAN_FAIL: '0', SEED: crashSeed, ...env }, ...more });
 
+/**
+ * The real stack is demanded: files whose behaviour may depend on the stores run there, and on the embedded stack in
+ * `make test-long` only.
+ */
+const hasRealStack = process.env['REQUIRE_REAL_STACK'] === '1';
+
 const siteName = 'documentation site (types, build, checks in Chromium)';
 
 /**
@@ -87,7 +93,9 @@ export const slowSteps: readonly Step[] = [
     files: ['tests/charts/image', 'tests/charts/cluster'],
     after: siteName,
   }),
-  jest('end to end, embedded', endToEnd, { env: { STACK: 'embedded' } }),
+  jest('end to end, embedded', endToEnd, {
+    env: { STACK: 'embedded', ...(hasRealStack && { FILES: 'without-stores' }) },
+  }),
   jest('chart (manifests, values, alerts)', charts, {
     files: ['tests/charts/headset-cloud', 'tests/charts/skaffold.test.ts'],
   }),
@@ -153,6 +161,7 @@ export const longSteps: readonly Step[] = [
     command: [node, 'tests/run/busy.ts', '10', ...unit.command],
     ...(unit.env && { env: unit.env }),
   } satisfies Step,
+  jest('end to end, embedded, all files', endToEnd, { env: { STACK: 'embedded' } }),
   jest('end to end, nine processes on MongoDB and Kafka, all files', endToEnd, { env: { STACK: 'real' } }),
   jest('end to end, two instances of every service', endToEnd, { env: { STACK: 'real', INSTANCES: '2' } }),
   jest('images built twice, and the chart on a cluster at length', charts, {

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, refusedError, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { networkReason, neverReached } from '@headset-cloud/cli/network.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import type { Files } from '@headset-cloud/cli/standard-streams.ts';
@@ -14,55 +14,44 @@ import { withinTime } from '@headset-cloud/outbound/time-limit.ts';
 import type { ProcessStatus } from '@headset-cloud/process/admin-server.ts';
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { operatorHeaders } from '@headset-cloud/rules/audit/operator.ts';
-import { exitCodes } from './exit-codes.ts';
+import type { Command } from 'commander';
+
+/** Processes that `ctl status` asks, in this order, with their usual ports on this machine. */
+const ports = {
+  gateway: 9100,
+  devices: 9101,
+  transactions: 9102,
+  'device-link': 9103,
+  notifier: 9104,
+  updates: 9105,
+  connectivity: 9106,
+  communication: 9107,
+  billing: 9108,
+} as const;
+export type AdminProcess = keyof typeof ports;
+export const adminProcesses = Object.keys(ports) as AdminProcess[];
 
 /** The services that have an operators' listener. */
-export type AdminService =
-  | 'devices'
-  | 'transactions'
-  | 'notifier'
-  | 'updates'
-  | 'connectivity'
-  | 'communication'
-  | 'billing';
+export type AdminService = Exclude<AdminProcess, 'gateway' | 'device-link'>;
 
-/** Processes that `ctl status` asks: these services, and the processes without operators' calls. */
-export type AdminProcess = AdminService | 'device-link' | 'gateway';
-
-/** The admin addresses given on the command line. */
-export interface ConnectionOptions {
-  readonly admin?: string;
-  readonly devicesAdmin?: string;
-  readonly transactionsAdmin?: string;
-  readonly notifierAdmin?: string;
-  readonly updatesAdmin?: string;
-  readonly connectivityAdmin?: string;
-  readonly communicationAdmin?: string;
-  readonly billingAdmin?: string;
-  readonly deviceLinkAdmin?: string;
-  readonly gatewayAdmin?: string;
-  readonly tokenFile?: string;
-  readonly operator?: string;
-  readonly timeoutMs: number;
+/** Adds the options for the admin addresses. */
+export function addressOptions(program: Command): Command {
+  program.option('--admin <url>', "the operators' listener of all services");
+  for (const name of adminProcesses) program.option(`--${name}-admin <url>`, `the listener of ${name}`);
+  return program;
 }
+
+type AddressOption = 'admin' | `${Exclude<AdminProcess, 'device-link'> | 'deviceLink'}Admin`;
+
+/** Options of ctl that a call needs. */
+export type ConnectionOptions = { readonly [name in AddressOption | 'tokenFile' | 'operator']?: string } & {
+  readonly timeoutMs: number;
+};
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Address of the whole platform in one process, as `make up` starts it. */
 const onePort = 'http://127.0.0.1:9100';
-/** Addresses of one process per service, by the usual ports. */
-const ownPorts: Record<AdminProcess, string> = {
-  gateway: 'http://127.0.0.1:9100',
-  devices: 'http://127.0.0.1:9101',
-  transactions: 'http://127.0.0.1:9102',
-  'device-link': 'http://127.0.0.1:9103',
-  notifier: 'http://127.0.0.1:9104',
-  updates: 'http://127.0.0.1:9105',
-  connectivity: 'http://127.0.0.1:9106',
-  communication: 'http://127.0.0.1:9107',
-  billing: 'http://127.0.0.1:9108',
-};
-
 /** File to which `make up` writes the addresses of the running platform. CTL_ADDRESSES_FILE names another file. */
 const addressesFile = resolve(import.meta.dirname, '../../../.data/addresses.json');
 
@@ -76,7 +65,7 @@ function writtenAddresses(env: Env): Readonly<Record<string, string>> {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
     const reason = (cause as Error).message;
-    throw new CliError(exitCodes.usage, `The file of the listeners cannot be read: ${reason}`, { cause });
+    throw usageError(`The file of the listeners cannot be read: ${reason}`, { cause });
   }
 }
 
@@ -96,13 +85,12 @@ export function adminAddresses(service: AdminProcess, options: ConnectionOptions
   if (given === undefined) {
     const written = writtenAddresses(env);
     const listener = written[service] ?? written['platform'];
-    return listener ? [listener] : [...new Set([onePort, ownPorts[service]])];
+    return listener ? [listener] : [...new Set([onePort, `http://127.0.0.1:${ports[service]}`])];
   }
   const addresses = given.split(',').map((address) => address.trim());
   const wrong = addresses.find((one) => !/^https?:\/\/[^/]/i.test(one) || !URL.canParse(one));
   if (wrong !== undefined) {
-    throw new CliError(
-      exitCodes.usage,
+    throw usageError(
       `The admin address ${JSON.stringify(wrong)} is not an http or https address. Example: ${onePort}`,
     );
   }
@@ -180,8 +168,7 @@ export function operatorName(options: ConnectionOptions, env: Env): string {
   if (given !== undefined) {
     // Uses the services' rule: a name without printable characters counts as empty.
     if (given.replaceAll(/\p{C}/gu, '').trim() !== '') return given;
-    throw new CliError(
-      exitCodes.usage,
+    throw usageError(
       `${options.operator === undefined ? 'OPERATOR' : '--operator'} is empty. Give your name for the audit records, for example --operator kim.`,
     );
   }
@@ -337,7 +324,7 @@ function explain(
       );
     default:
       return refusals.includes(code)
-        ? new CliError(exitCodes.refused, visible(rawMessage), { cause: error })
+        ? refusedError(visible(rawMessage), { cause: error })
         : unknown(exitCodes.refused, visible(rawMessage));
   }
 }

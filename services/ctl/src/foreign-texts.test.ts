@@ -22,7 +22,7 @@ describe('control characters in texts from others are escaped', () => {
     const [head = '', first = '', second = '', more, ...rest] = out.split('\n');
     expect(first).toBe(`-     acme   -     ${visible}  -        -       ${visible}  r1`);
     expect(second.indexOf('b')).toBe(head.indexOf('ACTION'));
-    expect(more).toBe(`More: --cursor ${visible}`);
+    expect(more).toBe(`More: --after ${visible}`);
     expect(rest).toEqual(['']);
   });
 
@@ -43,7 +43,7 @@ describe('control characters in texts from others are escaped', () => {
     });
     const { out } = await ctl(`devices show ${imei}`);
     expect(out).toContain(
-      `client           ${visible}\nkeys             k1\n                 k2\nfirmware         ${visible}\n`,
+      `client version   ${visible}\nkeys             k1\n                 k2\nfirmware         ${visible}\n`,
     );
     expect(out).toContain(
       `languages        ${visible}\napps             ${visible} 1\n                 b ${visible}\npower            -\n`,

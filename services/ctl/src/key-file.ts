@@ -1,8 +1,7 @@
 import { unlinkSync } from 'node:fs';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { createSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
-import { exitCodes } from './exit-codes.ts';
 
 /** The content of a key file. */
 export function keyFileText(key: HeadsetKeyFile): string {
@@ -20,10 +19,7 @@ export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
   } catch (error) {
     reason = (error as Error).message;
   }
-  throw new CliError(
-    exitCodes.usage,
-    `The key file ${path} cannot be written: ${reason}. Choose another file with --out.`,
-  );
+  throw usageError(`The key file ${path} cannot be written: ${reason}. Choose another file with --out.`);
 }
 
 /** Removes a key file whose public key was not registered. */

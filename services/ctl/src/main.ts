@@ -6,4 +6,8 @@ enableCompileCache();
 const { runCtl } = await import('./program.ts');
 const { standardTerminal } = await import('@headset-cloud/cli/standard-streams.ts');
 
-process.exitCode = await runCtl(process.argv.slice(2), standardTerminal(process), process.env);
+process.exitCode = await runCtl(process.argv.slice(2), {
+  terminal: standardTerminal(process),
+  env: process.env,
+  main: import.meta.filename,
+});

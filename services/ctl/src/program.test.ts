@@ -43,7 +43,7 @@ test.each([
   [`transactions list ${imei}`, '42           accepted'],
   [`transactions list ${imei} --open`, 'No unprocessed transactions.'],
   ['transactions show 42', 'canceled'],
-  ['deliveries list --status dead', 'dead'],
+  ['deliveries list --state dead', 'dead'],
   ['deliveries show n1', '{"a":1}'],
   ['deliveries redeliver n1 n2', 'n2'],
   [`devices keys remove ${imei} k`, 'removed  k'],
@@ -137,7 +137,7 @@ describe('headset keys', () => {
     expect(listener.removedKeys).toEqual([imei, 'app-1', 'app-2']);
   });
 
-  test.each(['', ' --device 1 --developer x', ' --developer '])(
+  test.each(['', ` --device ${imei} --developer x`, ' --developer '])(
     'the owner of the revoked keys must be given by exactly one flag: "%s"',
     async (flags) => {
       listener = await openListener({ applications: ['a'] });
@@ -197,16 +197,16 @@ describe('hardware models', () => {
 describe('a device', () => {
   test('is put with a destination; a put without a destination keeps it', async () => {
     listener = await openListener();
-    expect((await ctl(`devices put ${imei} --destination Osaka`)).out).toContain('destination   Osaka');
-    expect((await ctl(`devices put ${imei}`)).out).toContain('destination   (unchanged)');
-    expect((await ctl(`devices put ${imei} --destination `)).out).toContain('destination   -');
+    expect((await ctl(`devices put ${imei} --destination Osaka`)).out).toContain('destination     Osaka');
+    expect((await ctl(`devices put ${imei}`)).out).toContain('destination     (unchanged)');
+    expect((await ctl(`devices put ${imei} --destination `)).out).toContain('destination     -');
   });
 
   // protects against headsets/copied-identity
   test('is shown as probably used by two headsets', async () => {
     listener = await openListener({ device: { keyIds: ['k1'], sharedIdentity: true } });
     expect((await ctl(`devices show ${imei}`)).out).toContain(
-      'keys          k1\nidentity      probably used by two headsets\n',
+      'keys            k1\nidentity        probably used by two headsets\n',
     );
   });
 
@@ -232,7 +232,7 @@ describe('a device', () => {
         `device           ${imei}`,
         'activated by     app',
         'destination      -',
-        'client           3.4.0',
+        'client version   3.4.0',
         'keys             k1',
         '                 k2',
         'firmware         9.1',
@@ -528,7 +528,7 @@ test('the help of audit lists the filters, an example and the actions', async ()
   listener = await openListener();
   const { out } = await ctl('audit --help');
   expect(out).toContain('by actor, application, developer, device, action and time');
-  expect(out).toContain('$ ctl audit list --application acme-field --actor kim --action PutContract --from');
+  expect(out).toContain('$ ctl audit list --application acme-field --actor kim --action PutContract --since');
   const list = (await ctl('audit list --help')).out;
   const form = /ISO 8601\s+with\s+its\s+offset/;
   expect([list, (await ctl('usage add --help')).out]).toEqual([
@@ -552,7 +552,7 @@ describe('errors say what to do, each with its exit code', () => {
   test.each([
     'frobnicate',
     'contracts put app',
-    'deliveries list --status lost',
+    'deliveries list --state lost',
     'transactions show abc',
     'hardware put HS-1',
     'hardware put HS-1 --shape box --camera front',
@@ -560,8 +560,10 @@ describe('errors say what to do, each with its exit code', () => {
     `plans put app ${imei} --video basic-200`,
     `plans put app ${imei} --video gold --speech none`,
     'usage add u1 app --kind video --started 2026-11-10T12:00:00 --duration-ms 1',
-    'audit list --from 2026-11-10T12:00:00',
-    'audit list --to 2026-11-10T12:00',
+    'audit list --since 2026-11-10T12:00:00',
+    'audit list --until 2026-11-10T12:00',
+    'audit list --device 12',
+    'artifacts withdraw hardware a.b 1',
     'usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms -1',
     'usage add u1 app --kind walking --started 2026-11-10T12:00:00Z --duration-ms 1',
     'usage list app',
@@ -707,7 +709,7 @@ describe('all dead deliveries of an application', () => {
     expect((await ctl('deliveries redeliver --dead-of app --dry-run')).out).toMatch(
       /n1 .*oldest\nn2 .*oldest\n$/,
     );
-    expect((await ctl('deliveries redeliver n1 --dry-run')).out).toMatch(/status +dead/);
+    expect((await ctl('deliveries redeliver n1 --dry-run')).out).toMatch(/state +dead/);
     expect(listener.redelivered).toEqual([]);
   });
 
@@ -740,8 +742,60 @@ test('transactions are found by application, state and age', async () => {
 
 test('deliveries are listed newest first, or oldest first', async () => {
   listener = await openListener();
-  expect((await ctl('deliveries list --status pending')).out).toContain('newest');
-  expect((await ctl('deliveries list --status pending --oldest')).out).toContain('oldest');
+  expect((await ctl('deliveries list --state pending')).out).toContain('newest');
+  expect((await ctl('deliveries list --state pending --oldest')).out).toContain('oldest');
+});
+
+test('a list of audit records takes a time range and continues after a cursor, also by the earlier option names', async () => {
+  listener = await openListener();
+  const range = { fromMs: BigInt(Date.UTC(2026, 10, 24)), toMs: BigInt(Date.UTC(2026, 10, 25)), cursor: 'c' };
+  await ctl('audit list --since 2026-11-24 --until 2026-11-25T09:00:00+09:00 --after c');
+  await ctl('audit list --from 2026-11-24 --to 2026-11-25 --cursor c');
+  expect(listener.auditCalls).toMatchObject([range, range]);
+  const earliestMs = ago(7_200_000);
+  await ctl('audit list --since 2h');
+  expect(Number(listener.auditCalls.at(-1)?.fromMs)).toBeGreaterThanOrEqual(earliestMs);
+  expect(Number(listener.auditCalls.at(-1)?.fromMs)).toBeLessThanOrEqual(ago(7_200_000));
+  expect((await ctl('audit list --help', {})).out).not.toMatch(/--from|--to |--cursor/);
+});
+
+test('deliveries are listed by state, also by the option name of 0.1.0', async () => {
+  listener = await openListener();
+  const { out } = await ctl('deliveries list --state dead');
+  expect(out).toMatch(/^n1 +dead /m);
+  expect((await ctl('deliveries list --status dead')).out).toBe(out);
+});
+
+test('a table that is wider than the terminal shows the fields of each row below each other', async () => {
+  listener = await openListener();
+  const { out } = await run('developers list', { ADMIN_URL: listener.url }, { columns: 20 });
+  expect(out).toBe('developer  acme\nname       Acme\nclients    one, two\n');
+});
+
+test('the help of a command lists the options of ctl, too', async () => {
+  const { out } = await ctl('devices show --help', {});
+  expect(out).toMatch(/Global Options:\n(.*\n)* +--operator <name> /);
+});
+
+describe('completion', () => {
+  test.each([
+    ['de', ['dead-letters', 'deliveries', 'developers', 'devices']],
+    ['audit list --fr', []],
+    ['audit list --si', ['--since']],
+    ['deliveries list --state d', ['dead', 'delivered']],
+    ['sora endpoints pu', ['put']],
+    ['devices show --opera', ['--operator']],
+    ['artifacts withdraw f', ['firmware']],
+  ])('of ctl %s', async (words, found) => {
+    const { code, out } = await run(['__complete', '--', ...words.split(' ')], {});
+    expect({ code, found: out.trim().split('\n').filter(Boolean) }).toEqual({ code: 0, found });
+  });
+
+  test('prints a script that calls ctl', async () => {
+    expect((await ctl('completion bash', {})).out).toContain(
+      `'${process.execPath}' 'ctl' __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}"`,
+    );
+  });
 });
 
 test('--version prints the version of the platform', async () => {

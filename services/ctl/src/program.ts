@@ -1,8 +1,8 @@
-import { wholeNumber } from '@headset-cloud/cli/options.ts';
-import { guarded, type Terminal } from '@headset-cloud/cli/output.ts';
-import { runProgram } from '@headset-cloud/cli/run.ts';
-import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
-import { Command } from 'commander';
+import { addCompletion } from '@headset-cloud/cli/completion.ts';
+import { exitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { createProgram, runProgram } from '@headset-cloud/cli/run.ts';
+import type { Surroundings } from '@headset-cloud/cli/session.ts';
+import type { Command } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addArtifacts } from './commands/artifacts.ts';
 import { addAudit } from './commands/audit.ts';
@@ -22,8 +22,7 @@ import { addSora } from './commands/sora.ts';
 import { addStatus } from './commands/status.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
-import { operatorName } from './connection.ts';
-import { exitCodes } from './exit-codes.ts';
+import { addressOptions, operatorName } from './connection.ts';
 import { createSession } from './session.ts';
 
 const examples = `
@@ -54,16 +53,16 @@ Examples:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
     $ ctl transactions find --application acme-field --status published --older-than 1h
-    $ ctl deliveries list --application acme-field --status dead
+    $ ctl deliveries list --application acme-field --state dead
     $ ctl deliveries redeliver NOTIFICATION
-    $ ctl deliveries list --status pending --oldest
+    $ ctl deliveries list --state pending --oldest
     $ ctl deliveries redeliver --dead-of acme-field --dry-run
     $ ctl artifacts list --package com.example.app
     $ ctl dead-letters list
     $ ctl dead-letters replay ID --reason "fixed in 0.2.0"
 
   Show the audit log:
-    $ ctl audit list --application acme-field --from 2026-11-24
+    $ ctl audit list --application acme-field --since 2026-11-24
     $ ctl audit list --actor acme-backend --action UpdateSettings --json
 
   Remove personal data of a device (docs/operations/data.md):
@@ -82,6 +81,9 @@ Examples:
     $ ctl plans put acme-field 356938035643809 --video basic-100 --speech ja
     $ ctl bill show acme-field --month 2026-11
 
+  Completion in the shell, if ctl runs on this machine:
+    $ source <(ctl completion bash)
+
 Addresses:
   Default: the addresses that make up has written to .data/addresses.json (CTL_ADDRESSES_FILE names another file), then
   http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
@@ -95,38 +97,23 @@ Exit codes:
   status ends with ${exitCodes.refused} if a process is not ready, or does not answer while others do; with ${exitCodes.unreachable} or ${exitCodes.unauthenticated} if no process could be asked
 `;
 
-/** Runs one command line (without node and script); returns the exit code. */
-export async function runCtl(
-  args: readonly string[],
-  unguarded: Terminal,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const terminal = guarded(unguarded);
-  const program = new Command('ctl')
-    .description("The operators' command line of Headset Cloud (rule C17).")
-    .version(platformVersion(), '--version', 'print the version')
-    .option('--admin <url>', "the operators' listener of all services")
-    .option('--devices-admin <url>', "devices' own")
-    .option('--transactions-admin <url>', "transactions' own")
-    .option('--notifier-admin <url>', "notifier's own")
-    .option('--updates-admin <url>', "updates' own")
-    .option('--connectivity-admin <url>', "connectivity's own")
-    .option('--communication-admin <url>', "communication's own")
-    .option('--billing-admin <url>', "billing's own")
-    .option('--device-link-admin <url>', "device-link's own")
-    .option('--gateway-admin <url>', "the gateway's own")
+/** ctl's commands and options. Does not run anything. */
+export function buildProgram(surroundings: Surroundings): Command {
+  const program = addressOptions(
+    createProgram('ctl', {
+      description: "The operators' command line of Headset Cloud (rule C17).",
+      timeoutMs: 10_000,
+      more: examples,
+    }),
+  )
     .option('--token-file <path>', 'file with the admin token; -: standard input')
     .option(
       '--operator <name>',
       'your name for the audit records; default: OPERATOR, then the name of your account on this machine',
-    )
-    .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 10_000)
-    .option('--json', 'print answers as JSON')
-    .addHelpText('after', examples)
-    .showHelpAfterError('(add --help for the options)');
+    );
   // Also before commands that leave no record, so that the mistake is found early.
-  program.hook('preAction', () => void operatorName(program.opts(), env));
-  const session = createSession(program, terminal, env);
+  program.hook('preAction', () => void operatorName(program.opts(), surroundings.env));
+  const session = createSession(program, surroundings);
   addDevelopers(program, session);
   addApplications(program, session);
   addContracts(program, session);
@@ -146,7 +133,13 @@ export async function runCtl(
   addDeadLetters(program, session);
   addSecrets(program, session);
   addStatus(program, session);
-  return runProgram(program, keyIdsAsOperands(args), terminal);
+  addCompletion(program, session);
+  return program;
+}
+
+/** Runs one command line (without node and script); returns the exit code. */
+export function runCtl(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  return runProgram(buildProgram, keyIdsAsOperands(args), surroundings);
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
-import type { Terminal } from '@headset-cloud/cli/output.ts';
-import { createFiles, type Files } from '@headset-cloud/cli/standard-streams.ts';
+import * as cli from '@headset-cloud/cli/session.ts';
 import type { ProcessStatus } from '@headset-cloud/process/admin-server.ts';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import {
   type AdminProcess,
   type AdminService,
@@ -18,11 +17,8 @@ import {
 } from './connection.ts';
 import { json } from './output.ts';
 
-/** Functions for the commands. Options are read when a command runs. */
-export interface Session {
-  readonly terminal: Terminal;
-  /** The files that the command line names. */
-  readonly files: Files;
+/** Functions for the commands of ctl. */
+export interface Session extends cli.Session {
   /** Calls a service's operators' listener. */
   call<S extends DescService, A>(
     service: AdminService,
@@ -31,30 +27,22 @@ export interface Session {
   ): Promise<A>;
   /** Asks every process of a service for its status. */
   status(of: AdminProcess): Promise<{ readonly name: string; readonly answer: ProcessStatus | NoStatus }[]>;
-  /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
-  show<S extends DescMessage>(
+  /** Like `show`, for a message of protobuf. */
+  showMessage<S extends DescMessage>(
     schema: S,
     message: MessageShape<S>,
     text: (message: MessageShape<S>) => string,
   ): void;
-  /** True with --json. */
-  readonly json: boolean;
 }
 
 /** `root`: the program whose global options contain addresses and output format. */
-export function createSession(
-  root: Command,
-  terminal: Terminal,
-  env: Readonly<Record<string, string | undefined>>,
-): Session {
-  const options = () => root.opts<ConnectionOptions & { json?: boolean }>();
-  const files = createFiles(terminal);
+export function createSession(root: Command, surroundings: cli.Surroundings): Session {
+  const { env } = surroundings;
+  const options = () => root.opts<ConnectionOptions>();
+  const session = cli.createSession(root, surroundings);
+  const { files } = session;
   return {
-    terminal,
-    files,
-    get json() {
-      return options().json === true;
-    },
+    ...session,
     async call(service, description, call) {
       const given = options();
       const connection = {
@@ -76,33 +64,8 @@ export function createSession(
         })),
       );
     },
-    show(schema, message, text) {
-      terminal.out(this.json ? json(schema, message) : text(message));
+    showMessage(schema, message, text) {
+      session.show(json(schema, message), () => text(message));
     },
   };
-}
-
-/** Parses a limit for commander. A quota of zero would reject every call. */
-export function quota(text: string): number {
-  if (!/^[1-9]\d{0,7}$/.test(text)) throw new InvalidArgumentError('It is not a whole number of at least 1.');
-  return Number(text);
-}
-
-/** Parses a transaction id for commander. */
-export function transactionId(text: string): bigint {
-  if (!/^\d{1,16}$/.test(text)) throw new InvalidArgumentError('It is not a transaction id.');
-  return BigInt(text);
-}
-
-/** A month of a year. */
-export interface Month {
-  readonly year: number;
-  readonly month: number;
-}
-
-/** Parses a month (2026-11) for commander. The service checks whether the month exists. */
-export function month(text: string): Month {
-  const [, year, month] = /^(\d{4})-(\d{2})$/.exec(text) ?? [];
-  if (year === undefined) throw new InvalidArgumentError('It is not a month such as 2026-11.');
-  return { year: Number(year), month: Number(month) };
 }

@@ -15,8 +15,8 @@ import {
 import { bind } from '@headset-cloud/rpc/types.ts';
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { Registry } from 'prom-client';
-import { runCtl } from './program.ts';
 import { type Listener, openListener, thumbprint } from './testing/listener.ts';
+import { run } from './testing/run.ts';
 
 /** Files on standard input and output, for the operators' pod, whose root file system is read-only. */
 
@@ -33,18 +33,8 @@ async function opened(options: Parameters<typeof openListener>[0] = {}): Promise
   return listener;
 }
 
-async function ctl(url: string, input: string | Readable, ...args: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCtl(
-    args,
-    {
-      out: (text) => out.push(text),
-      err: (text) => err.push(text),
-      input: typeof input === 'string' ? Readable.from(input === '' ? [] : [Buffer.from(input)]) : input,
-    },
-    { ADMIN_URL: url },
-  );
-  return { code, out: out.join(''), err: err.join('') };
+function ctl(url: string, input: string | Readable, ...args: string[]) {
+  return run(args, { ADMIN_URL: url }, { input: input === '' ? Readable.from([]) : input });
 }
 
 /** ctl in a separate process. */

@@ -165,5 +165,8 @@ test('firmware and software are withdrawn; another kind is a wrong command line'
     /^kind +software\n[\s\S]*^state +withdrawn$/m,
   );
   const wrong = await ctl('artifacts', 'withdraw', 'hardware', 'com.example.app', '1');
-  expect([wrong.code, wrong.err]).toEqual([2, expect.stringMatching(/the kind is software or firmware/)]);
+  expect([wrong.code, wrong.err]).toEqual([
+    2,
+    expect.stringMatching(/Allowed choices are software, firmware\./),
+  ]);
 });

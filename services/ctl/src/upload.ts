@@ -4,10 +4,9 @@ import { request as httpsRequest } from 'node:https';
 import { type Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
-import { exitCodes } from './exit-codes.ts';
 
 /** Declared size and hash of a content. */
 export interface Expected {
@@ -50,7 +49,7 @@ export async function upload(url: string, content: Readable, options: UploadOpti
   content.once('error', (cause) => {
     if (request.destroyed) return;
     const reason = `${what} cannot be read: ${cause.message}. Nothing was stored.`;
-    wrong = new CliError(exitCodes.refused, reason, { cause });
+    wrong = refusedError(reason, { cause });
   });
   const exact = exactly(what, expected).once('error', (error) => {
     if (!request.destroyed) wrong ??= error;
@@ -63,10 +62,7 @@ export async function upload(url: string, content: Readable, options: UploadOpti
     const said = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) {
-      throw new CliError(
-        exitCodes.refused,
-        `The upload was rejected (${status}): ${visible(cut(said, 500))}`,
-      );
+      throw refusedError(`The upload was rejected (${status}): ${visible(cut(said, 500))}`);
     }
   } catch (error) {
     if (error instanceof CliError || wrong) throw wrong ?? error;
@@ -83,7 +79,7 @@ export async function upload(url: string, content: Readable, options: UploadOpti
 /** Passes a content through; the last piece only if all of it matches the declaration. Ends with CliError otherwise. */
 function exactly(what: string, { sizeBytes, sha256 }: Expected): Transform {
   const hash = createHash('sha256');
-  const wrong = (how: string) => new CliError(exitCodes.refused, `${what} ${how}. Nothing was stored.`);
+  const wrong = (how: string) => refusedError(`${what} ${how}. Nothing was stored.`);
   let seenBytes = 0;
   let last: Buffer | undefined;
   return new Transform({

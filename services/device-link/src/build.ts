@@ -13,6 +13,15 @@ import { Connections, countTurnedAway } from '@headset-cloud/runtime/listeners/c
 import { defaultListeners } from '@headset-cloud/runtime/listeners/http-listener.ts';
 import { repeat } from '@headset-cloud/runtime/repeat.ts';
 import { prepared } from '@headset-cloud/store/schema/prepared.ts';
+import { createAuthenticator } from './admission/authenticate.ts';
+import { createDisplacementCounter, Displacements } from './admission/displacements.ts';
+import { createKeyCheck } from './admission/key-check.ts';
+import { PendingStreams } from './admission/pending-streams.ts';
+import { createStreamRefusals } from './admission/refusals.ts';
+import { Registrations } from './admission/registrations.ts';
+import { StreamAcceptor } from './admission/stream-acceptor.ts';
+import { createLimiter } from './calls/limiter.ts';
+import { Peers } from './calls/peers.ts';
 import { type DeviceLinkConfig, requireProductionReady, wantsProxyHeader } from './config.ts';
 import { limits } from './domain/limits.ts';
 import { closeSession } from './grpc/close-session.ts';
@@ -21,27 +30,21 @@ import { getPresence } from './grpc/get-presence.ts';
 import { judgeAgain } from './grpc/judge-again.ts';
 import type { DeliveryDeps } from './grpc/local-or-forward.ts';
 import { withdraw } from './grpc/withdraw.ts';
-import { createAuthenticator } from './link/authenticate.ts';
-import { createActivationReader } from './link/current-activation.ts';
-import { Displacements } from './link/displacements.ts';
-import { takeFirstLease } from './link/first-lease.ts';
-import { SessionHub } from './link/hub.ts';
-import { createKeyCheck } from './link/key-check.ts';
-import { createLimiter } from './link/limiter.ts';
-import { Listener } from './link/listener.ts';
-import { createDisplacementCounter, createMetrics, createStreamRefusals } from './link/metrics.ts';
-import { Peers } from './link/peers.ts';
-import { Rejudge } from './link/rejudge.ts';
-import { ReportRoom } from './link/report-room.ts';
-import { openHeadsetTls } from './link/tls.ts';
-import { connectMethod, transportLimitBytes } from './link/wire.ts';
-import { OfflineReports } from './offline-reports.ts';
+import { takeFirstLease } from './presence/first-lease.ts';
+import { SessionHub } from './presence/hub.ts';
+import { OfflineReports } from './presence/offline-reports.ts';
+import { Reconciler } from './presence/reconciler.ts';
+import { createActivationReader } from './session/current-activation.ts';
+import { createSessionMetrics } from './session/metrics.ts';
+import { ReportMemory } from './session/report-memory.ts';
 import { createEndedSessions } from './store/ended-sessions.ts';
 import { createLeases } from './store/leases.ts';
 import { createSessionDirectory } from './store/session-directory.ts';
 import { deviceLinkSteps } from './store/steps.ts';
+import { openHeadsetTls } from './transport/tls.ts';
+import { connectMethod, transportLimitBytes } from './transport/wire.ts';
 
-/** A dead peer is noticed after a ping's turn and the wait for its answer: at most 28 s (rule C6). */
+/** A dead connection is noticed after a ping's interval and timeout: at most 28 s (rule C6). */
 const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
   'grpc.keepalive_time_ms': config.DEVICE_LINK_KEEPALIVE_MS,
   'grpc.keepalive_timeout_ms': config.DEVICE_LINK_KEEPALIVE_TIMEOUT_MS,
@@ -51,15 +54,15 @@ const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
 
 /** Calls to devices and transactions; milliseconds. */
 const callDeadlineMs = 5000;
-/** How long a welcome waits for the headset's activation; milliseconds. */
+/** Maximum wait of a welcome for the headset's activation; milliseconds. */
 const activationDeadlineMs = 2000;
-/** How long a stop may take where nobody says it; milliseconds. */
+/** Maximum duration of a stop without a parameter; milliseconds. */
 const defaultStopMs = 5000;
-/** Share of a stop's time for sending the headsets away, and of what is left then for the ends of their streams. */
+/** Share of a stop's time for closing the sessions, and share of the rest for the ends of their streams. */
 const drainShare = 0.75;
-/** Part of the time for a hello in which a connection, which may be in its handshake, is not replaced. */
+/** Share of the hello deadline in which a new connection is not replaced, because it may be in its handshake. */
 const youngShare = 0.3;
-/** Calls of one kind that a crowd of connecting headsets may have open at a time. */
+/** Maximum number of concurrent calls of one kind for connecting headsets. */
 const crowdLimit = 64;
 
 function noPeers(address: string): never {
@@ -68,7 +71,7 @@ function noPeers(address: string): never {
 
 /**
  * The device-link service: the headsets' port and, for the other services, DeliveryService.
- * `linkPort` answers the port that headsets connect to, once started.
+ * `linkPort` returns the port that headsets connect to, after the start.
  */
 export function buildDeviceLink(
   ctx: ServiceContext,
@@ -85,15 +88,15 @@ export function buildDeviceLink(
   const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
   const peers = new Peers(ctx.channelToPeer ?? noPeers, clock);
   const hub = new SessionHub(directory, logger, time);
-  const reportRoom = new ReportRoom(config.DEVICE_LINK_QUEUED_REPORT_BYTES);
-  const metrics = createMetrics(
+  const reportMemory = new ReportMemory(config.DEVICE_LINK_QUEUED_REPORT_BYTES);
+  const metrics = createSessionMetrics(
     ctx.metrics,
     () => hub.size,
-    () => reportRoom.bytes,
+    () => reportMemory.bytes,
   );
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
   const crowd = config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING;
-  // A headset asks devices for its key and for its activation.
+  // Each headset causes two calls to devices: for its key and for its activation.
   const devicesLimiter = createLimiter(crowdLimit, 2 * crowd);
   const offline = new OfflineReports({
     sessions: createEndedSessions(ctx.store, instanceId, () => raised),
@@ -112,14 +115,27 @@ export function buildDeviceLink(
   );
   const connections = new Connections(
     {
-      most: config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING,
+      most: crowd,
       mostOfAddress: config.DEVICE_LINK_CONNECTIONS_OF_ADDRESS ?? Number.POSITIVE_INFINITY,
       proxies: (ctx.listeners ?? defaultListeners).proxies,
     },
     countTurnedAway(ctx.metrics)('headsets'),
     { clock: time, youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
   );
-  const listener = new Listener({
+  const pendingStreams = new PendingStreams({
+    clock,
+    time,
+    logger,
+    metrics,
+    connections,
+    refused: createStreamRefusals(ctx.metrics, logger),
+    sessionCount: () => hub.size,
+    helloDeadlineMs: config.DEVICE_LINK_HELLO_DEADLINE_MS,
+    maxSessions: config.DEVICE_LINK_MAX_SESSIONS,
+    maxWaiting: config.DEVICE_LINK_MAX_WAITING,
+  });
+  const registrations = new Registrations({ directory, hub, clock });
+  const acceptor = new StreamAcceptor({
     authenticate: createAuthenticator({
       keys,
       audience: config.DEVICE_LINK_AUDIENCE,
@@ -127,17 +143,8 @@ export function buildDeviceLink(
       logger,
       limiter: devicesLimiter,
     }),
-    directory,
-    hub,
-    clock,
-    time,
-    logger,
-    instanceId,
-    helloDeadlineMs: config.DEVICE_LINK_HELLO_DEADLINE_MS,
+    ...{ directory, hub, pendingStreams, registrations, peers, connections, clock, logger },
     maxSessions: config.DEVICE_LINK_MAX_SESSIONS,
-    maxWaiting: config.DEVICE_LINK_MAX_WAITING,
-    connections,
-    refused: createStreamRefusals(ctx.metrics, logger),
     displacements: new Displacements({
       clock,
       count: createDisplacementCounter(ctx.metrics),
@@ -147,14 +154,13 @@ export function buildDeviceLink(
           'two headsets probably use one identity: their sessions displace each other',
         ),
     }),
-    closeElsewhere: async (address, deviceId, belowEpoch) => {
-      await peers.at(address).closeSession({ deviceId, belowEpoch: BigInt(belowEpoch) });
-    },
     session: {
-      judge: createClient(DeliveryJudgeService, ctx.channel('transactions'), { deadlineMs: callDeadlineMs }),
-      judgementLimiter: createLimiter(crowdLimit, crowd),
+      transactions: createClient(DeliveryJudgeService, ctx.channel('transactions'), {
+        deadlineMs: callDeadlineMs,
+      }),
+      reconciliationLimiter: createLimiter(crowdLimit, crowd),
       log: ctx.log,
-      reportRoom,
+      reportMemory,
       clock,
       logger,
       metrics,
@@ -168,12 +174,12 @@ export function buildDeviceLink(
       }),
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),
-      rejudgeEveryMs: config.DEVICE_LINK_REJUDGE_MS,
+      reconcileEveryMs: config.DEVICE_LINK_REJUDGE_MS,
       ageMs: config.DEVICE_LINK_SESSION_AGE_MS,
     },
   });
   const keyCheck = createKeyCheck({
-    sessions: () => [...listener.judged(), ...hub.all()],
+    sessions: () => [...pendingStreams.keyHolders(), ...hub.all()],
     keys,
     logger,
     everyMs: config.DEVICE_LINK_KEY_CHECK_MS,
@@ -184,11 +190,11 @@ export function buildDeviceLink(
     ...(tls ?? { mode: 'plaintext', connections }),
     proxyHeader,
   });
-  link.server.addService({ connect: connectMethod }, { connect: listener.connect });
+  link.server.addService({ connect: connectMethod }, { connect: acceptor.connect });
 
   const alone = () => self.address() === '';
   const deps: DeliveryDeps = { hub, directory, peers, alone };
-  const rejudge = new Rejudge({
+  const reconciler = new Reconciler({
     hub,
     directory,
     logger,
@@ -209,10 +215,10 @@ export function buildDeviceLink(
       const { lapsed } = await leases.renew();
       if (lapsed) {
         logger.warn({ sessions: hub.size }, 'the lease had run out; the sessions are judged again');
-        rejudge.all();
+        reconciler.makeAllDue();
       }
       await hub.releaseEnded();
-      await listener.giveBackDoubtful();
+      await registrations.releaseUncertain();
       await peers.prune();
     } catch (error) {
       logger.error({ err: error }, 'the lease of this instance could not be prolonged');
@@ -246,8 +252,8 @@ export function buildDeviceLink(
         time.setInterval(() => void renew(), leaseMs / 3),
         time.setInterval(() => {
           hub.sweep();
-          listener.sweep();
-          void rejudge.turn();
+          pendingStreams.sweep();
+          void reconciler.reconcileDue();
         }, sweepEveryMs),
       );
       for (const timer of timers) timer.unref();
@@ -259,10 +265,10 @@ export function buildDeviceLink(
     async stop(forMs = defaultStopMs) {
       const beganMs = time.monotonicNow();
       for (const timer of timers) time.clearTimer(timer);
-      // Not waited for: a store that does not answer must not hold up the drain.
+      // Awaited after the drain, which a store that does not answer must not delay.
       const pollsStopped = Promise.all([offlineReports.stop(), keyCheck.stop()]);
       const drained = hub.drain(forMs * drainShare);
-      listener.drain();
+      pendingStreams.drain();
       await drained;
       const leftMs = forMs - (time.monotonicNow() - beganMs);
       await link.stop(Math.min(limits.closeGraceMs, Math.max(0, leftMs * drainShare)));

@@ -83,3 +83,27 @@ export interface EndedSessions {
   /** Records that these ends were published. */
   reported(ends: readonly UnreportedEnd[]): Promise<void>;
 }
+
+/**
+ * The instances' leases (rule C6). An instance is alive while its beat counter rises, as the reading instance sees
+ * the counter on a monotonic clock, because wall clocks may be wrong or jump.
+ */
+export interface Leases {
+  /**
+   * Extends this instance's lease, and reads the other leases. `lapsed`: the lease had expired before this beat was
+   * stored. A beat that was sent in time may be stored too late.
+   */
+  renew(): Promise<{ readonly lapsed: boolean }>;
+  /** Ends this instance's lease at once. */
+  end(): Promise<void>;
+  /** False after the lease has expired: other instances ignore this instance's sessions. */
+  alive(): boolean;
+  /** Since when the lease has been unbroken, by the monotonic clock; infinite after the lease has expired. */
+  unbrokenSinceMs(): number;
+  /** Those of the instances that are alive, with their addresses; this instance always counts as alive. */
+  live(ids: ReadonlySet<string>): Promise<Map<string, string>>;
+  /** Beats of the other stored instances, alive or dead, that advertise the address. */
+  othersAt(address: string): Promise<Map<string, number>>;
+  /** Removes the leases of dead instances, whose sessions then count no more. */
+  remove(ids: readonly string[]): Promise<void>;
+}

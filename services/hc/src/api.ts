@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import { networkReason, neverReached } from '@headset-cloud/cli/network.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import { failureReason } from '@headset-cloud/outbound/reason.ts';
@@ -138,14 +138,12 @@ export async function tokenEndpointOf(issuer: string, timeoutMs: number): Promis
   const answer = await exchange('The issuer', issuer, timeoutMs, url, { method: 'GET' });
   const found = answer.json as { issuer?: unknown; token_endpoint?: unknown } | undefined;
   if (answer.status !== 200 || typeof found?.token_endpoint !== 'string') {
-    throw new CliError(
-      cliExitCodes.refused,
+    throw refusedError(
       `${url} answers ${answer.status} and contains no token_endpoint. Set it with --token-url URL`,
     );
   }
   if (String(found.issuer).replace(/\/+$/, '') !== issuer.replace(/\/+$/, '')) {
-    throw new CliError(
-      cliExitCodes.refused,
+    throw refusedError(
       `${url} belongs to another issuer, ${JSON.stringify(found.issuer)}. Give the issuer exactly as in its tokens.`,
     );
   }
@@ -181,7 +179,7 @@ async function fetchToken(
     .join(': ');
   if (answer.status === 429 || answer.status >= 500) {
     throw new ApiError(
-      cliExitCodes.unreachable,
+      exitCodes.unreachable,
       `The token endpoint ${tokenUrl} answers ${answer.status}${reason && `: ${visible(reason)}`}.`,
       { status: answer.status, isPassing: true, ...waitOf(answer) },
     );
@@ -191,7 +189,7 @@ async function fetchToken(
       ? `does not give the client ${clientId} the scope ${scopes.join(' ')}. Ask for the scope to be allowed`
       : `rejects the client ${clientId} and its secret. Run hc login with the correct client and secret`;
   throw new ApiError(
-    cliExitCodes.unauthenticated,
+    exitCodes.unauthenticated,
     `The token endpoint ${tokenUrl} ${what} (${answer.status}${reason && `, ${visible(reason)}`}).`,
   );
 }
@@ -231,11 +229,10 @@ async function exchange(
       cause instanceof NoAnswerError
         ? `${cause.message}.`
         : `${who} cannot be reached at ${base} (${networkReason(cause) ?? visible(failureReason(cause))}).`;
-    throw new ApiError(
-      cliExitCodes.unreachable,
-      `${reason} Check the address, and whether the platform runs.`,
-      { isPassing: true, cause },
-    );
+    throw new ApiError(exitCodes.unreachable, `${reason} Check the address, and whether the platform runs.`, {
+      isPassing: true,
+      cause,
+    });
   }
 }
 
@@ -264,7 +261,7 @@ function refusal(answer: Answer, apiUrl: string, applicationId: string, key: str
   if (!isApi) {
     const isPassing = status === 429 || status >= 500;
     return new ApiError(
-      cliExitCodes.unreachable,
+      exitCodes.unreachable,
       `The server at ${apiUrl} is not the API: status ${status}${isPassing ? '; the API may be unavailable' : ''}. Run hc login with the correct address.`,
       { status, isPassing, ...waitOf(answer) },
     );
@@ -276,18 +273,18 @@ function refusal(answer: Answer, apiUrl: string, applicationId: string, key: str
   switch (status) {
     case 401:
       return new ApiError(
-        cliExitCodes.unauthenticated,
+        exitCodes.unauthenticated,
         `The API at ${apiUrl} does not accept the access token: ${message} ${asked}. The token may be from another issuer or expired. Run hc login, or renew HC_ACCESS_TOKEN.`,
         more,
       );
     case 403:
       return new ApiError(
-        cliExitCodes.refused,
+        exitCodes.refused,
         `${message} ${asked}. Is ${applicationId} an application of this client's developer, and may the client use the scope?`,
         more,
       );
     case 429:
-      return new ApiError(cliExitCodes.refused, `${message} ${asked}. Try again later.`, {
+      return new ApiError(exitCodes.refused, `${message} ${asked}. Try again later.`, {
         ...more,
         isPassing: true,
       });
@@ -299,7 +296,7 @@ function refusal(answer: Answer, apiUrl: string, applicationId: string, key: str
           : `. Try again later; to avoid a duplicate: --idempotency-key ${key}`
         : '';
       return new ApiError(
-        status === 503 ? cliExitCodes.unreachable : cliExitCodes.refused,
+        status === 503 ? exitCodes.unreachable : exitCodes.refused,
         `${message} ${asked}${again}`,
         { ...more, isPassing },
       );

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { candidates, completionScript, type shells } from './completion.ts';
+import { candidates, completionScript, type shells } from '@headset-cloud/cli/completion.ts';
 import { buildProgram } from './program.ts';
 
 const program = buildProgram({
@@ -24,10 +24,13 @@ test.each([
   ['hc trigger notify-bo', ['notify-boot']],
   ['hc trigger notify-boot ', []],
   ['hc trigger --verify notify-rec', ['notify-recording']],
+  ['hc events --fr', []],
+  ['hc events --si', ['--since']],
   ['hc events --types notify-bo', ['notify-boot']],
   ['hc events --types notify-boot,notify-rec', ['notify-boot,notify-recording']],
   ['hc listen --types notify-boot,notify-bo', []],
-  ['hc completion ', []],
+  ['hc completion ', ['bash', 'fish', 'zsh']],
+  ['hc completion zsh ', []],
   ['hc verify ', []],
   ['hc __', []],
 ])('candidates of %s', (line, found) => {
@@ -35,7 +38,7 @@ test.each([
 });
 
 test('the script completes commands, options and choices in bash', () => {
-  const script = completionScript('bash', [process.execPath, join(import.meta.dirname, 'main.ts')]);
+  const script = completionScript('hc', 'bash', [process.execPath, join(import.meta.dirname, 'main.ts')]);
   const completed = (...words: string[]) =>
     execFileSync(
       'bash',
@@ -55,12 +58,12 @@ test('the script completes commands, options and choices in bash', () => {
 });
 
 test('the path of hc may contain spaces and quotes', () => {
-  const script = completionScript('bash', ["/it's here/node", '/a b/main.ts']);
+  const script = completionScript('hc', 'bash', ["/it's here/node", '/a b/main.ts']);
   expect(script).toContain(`'/it'\\''s here/node' '/a b/main.ts' __complete`);
 });
 
 const ofThis = (shell: (typeof shells)[number]) =>
-  completionScript(shell, [process.execPath, join(import.meta.dirname, 'main.ts')]);
+  completionScript('hc', shell, [process.execPath, join(import.meta.dirname, 'main.ts')]);
 /** Output of a shell that runs a script of lines; undefined if the shell is not installed. */
 function inShell(shell: string, ...lines: readonly string[]): string[] | undefined {
   // fish does not read a pipe from Node.js as standard input.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { readSecretFile, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { userText } from '@headset-cloud/runtime/user-text.ts';
 import { configFolder, storing } from './places.ts';
@@ -70,7 +70,7 @@ export function readCredentials(
     .map(([variable]) => variable);
   if (missing.length > 0 || !apiUrl || !applicationId) {
     throw new CliError(
-      cliExitCodes.unauthenticated,
+      exitCodes.unauthenticated,
       `You are not logged in: run hc login, or set ${missing.join(', ')}.`,
     );
   }
@@ -92,7 +92,7 @@ export function secretFrom(env: Env): string | undefined {
   try {
     return userText(readFileSync(path)).trim();
   } catch (cause) {
-    throw new CliError(cliExitCodes.usage, `HC_CLIENT_SECRET_FILE: ${(cause as Error).message}`, { cause });
+    throw usageError(`HC_CLIENT_SECRET_FILE: ${(cause as Error).message}`, { cause });
   }
 }
 
@@ -106,10 +106,7 @@ function readStored(env: Env, profile: string): Partial<StoredCredentials> {
   } catch {
     // Reported below, because the parser's message would contain a part of the file.
   }
-  throw new CliError(
-    cliExitCodes.usage,
-    `The file of the credentials, ${path}, is damaged. Run hc login to write it again.`,
-  );
+  throw usageError(`The file of the credentials, ${path}, is damaged. Run hc login to write it again.`);
 }
 
 /** The API's address without /v1 and without a trailing slash. Throws CliError. */
@@ -124,17 +121,15 @@ export function apiAddress(text: string, allowHttp: boolean): string {
 export function safeAddress(what: string, text: string, allowHttp: boolean): string {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(text)) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       `${what}, ${JSON.stringify(text)}, is not an http or https address. Example: https://api.example.com`,
     );
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new CliError(cliExitCodes.usage, `${what} must have no user, password, query or fragment.`);
+    throw usageError(`${what} must have no user, password, query or fragment.`);
   }
   if (url.protocol === 'http:' && !allowHttp && !isThisMachine(url.hostname)) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       `${what}, ${text}, is plain http, where the secret and tokens can be intercepted. Use https, or allow http with hc login --allow-http (HC_ALLOW_HTTP=1).`,
     );
   }

@@ -1,5 +1,5 @@
+import { suggesting } from '@headset-cloud/cli/completion.ts';
 import { Option } from 'commander';
-import { suggesting } from './completion.ts';
 
 /**
  * Callback types for completion, in the order of the contract documents (cws_notification, cws_extension). The API's

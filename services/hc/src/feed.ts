@@ -1,5 +1,6 @@
-import { duration, instant } from '@headset-cloud/cli/options.ts';
-import { InvalidArgumentError } from 'commander';
+import { earlierName } from '@headset-cloud/cli/options.ts';
+import { instant, instantForms } from '@headset-cloud/cli/time.ts';
+import { Option } from 'commander';
 import { type Api, ApiError } from './api.ts';
 
 /** One callback in the feed (`GET …/events`). */
@@ -86,19 +87,10 @@ export function isSince({ createdAt, resend }: FeedEvent, sinceMs: number): bool
   return resend !== undefined || !(Date.parse(createdAt) < sinceMs);
 }
 
-/** Parses `now`, `oldest`, a time such as 2h (ago), or a time that `instant` accepts, for commander. */
-export function beginning(text: string): Beginning {
-  if (text === 'now' || text === 'oldest') return text;
-  return pastTime(text);
-}
-
-/** Parses a time such as 2h (ago), or a time that `instant` accepts, for commander. Returns milliseconds since 1970. */
-export function pastTime(text: string): number {
-  return /^\d+[smhd]$/.test(text) ? Date.now() - duration(text) : instant(text);
-}
-
-/** Parses an IMEI for commander. */
-export function imei(text: string): string {
-  if (!/^\d{15}$/.test(text)) throw new InvalidArgumentError('It is not an IMEI of 15 digits.');
-  return text;
+/** The option for the start position, and its earlier name `--from`. */
+export function beginningOptions(): readonly [Option, Option] {
+  const since = new Option('--since <beginning>', `start at: now, oldest, ${instantForms}`).argParser(
+    (text): Beginning => (text === 'now' || text === 'oldest' ? text : instant(text)),
+  );
+  return [since, earlierName(since, '--from')];
 }

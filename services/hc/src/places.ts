@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -36,8 +36,7 @@ export function storing<T>(
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === undefined || cause instanceof CliError) throw cause;
-    throw new CliError(
-      cliExitCodes.refused,
+    throw refusedError(
       `${what} cannot be stored in ${path}: ${message}. Set ${variable} to use another folder.`,
       { cause },
     );

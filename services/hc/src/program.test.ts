@@ -99,10 +99,11 @@ describe('a small terminal', () => {
     expect(wide.out.split('\n')).toHaveLength(4);
   });
 
-  test('gets help that fits', async () => {
+  test('gets help that fits, with the options of hc', async () => {
     const { code, out } = await run('deliveries --help', {}, { columns: 60 });
     expect(code).toBe(0);
     expect(out.split('\n').filter((line) => line.length > 60)).toEqual([]);
+    expect(out).toMatch(/Global Options:\n(.*\n)* +--profile <name> /);
   });
 });
 
@@ -129,16 +130,16 @@ describe('events', () => {
     expect(rest).toEqual({ events: [event(4), event(5)], cursor: '5', more: false });
   });
 
-  test('are shown from a given time', async () => {
+  test.each(['--since', '--from'])('are shown from a given time: %s', async (option) => {
     await answering(feed);
-    const { out } = await run('events --from 2026-01-01T00:00:04Z --json', cloud.env);
+    const { out } = await run(`events ${option} 2026-01-01T00:00:04Z --json`, cloud.env);
     expect(JSON.parse(out).events).toEqual([event(4), event(5)]);
   });
 
   test('are followed as one line of JSON each, until Ctrl-C', async () => {
     await answering(feed);
     let interrupt = () => {};
-    const { code, out } = await run('--json events --follow --from oldest --types notify-boot', cloud.env, {
+    const { code, out } = await run('--json events --follow --since oldest --types notify-boot', cloud.env, {
       onInterrupt: (then) => {
         interrupt = then;
         return () => {};
@@ -158,11 +159,12 @@ describe('events', () => {
   });
 
   test.each([
-    ['events --from yesterday'],
-    ['events --from 2026-01-01T00:00:04'],
+    ['events --since yesterday'],
+    ['events --since 2026-01-01T00:00:04'],
     ['events --device 12'],
     ['events --limit 0'],
     ['events --limit 1001'],
+    ['events --after x --since now'],
     ['events --after x --from now'],
     ['nothing'],
   ])('%s is reported as a wrong command line', async (line) => {
@@ -449,7 +451,7 @@ describe('verify', () => {
   });
 });
 
-test.each([['events --follow --from oldest'], ['deliveries list']])(
+test.each([['events --follow --since oldest'], ['deliveries list']])(
   'a reader that has closed the output, as head does, ends hc %s silently with exit code 0',
   async (line) => {
     await answering(() => ({ body: { events: [event(1)], deliveries: [], cursor: 'c', more: true } }));

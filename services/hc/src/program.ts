@@ -1,10 +1,7 @@
-import { cliExitCodes as codes } from '@headset-cloud/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/cli/options.ts';
-import { guarded } from '@headset-cloud/cli/output.ts';
-import { runProgram } from '@headset-cloud/cli/run.ts';
-import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
-import { Command, InvalidArgumentError } from 'commander';
-import { addCompletion } from './commands/completion.ts';
+import { addCompletion } from '@headset-cloud/cli/completion.ts';
+import { exitCodes as codes } from '@headset-cloud/cli/exit-codes.ts';
+import { createProgram, runProgram } from '@headset-cloud/cli/run.ts';
+import { type Command, InvalidArgumentError } from 'commander';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDevices } from './commands/devices.ts';
 import { addEvents } from './commands/events.ts';
@@ -29,7 +26,7 @@ Examples:
     $ hc trigger notify-boot --verify
 
   Show events, and follow them:
-    $ hc events --from 1h --types notify-boot,notify-location
+    $ hc events --since 1h --types notify-boot,notify-location
     $ hc events --follow --json | jq '.body | fromjson'
 
   Find callbacks that did not arrive, and send them again:
@@ -72,17 +69,13 @@ function profileName(text: string): string {
 
 /** hc's commands and options. Does not run anything. */
 export function buildProgram(surroundings: Surroundings): Command {
-  const program = new Command('hc')
-    .description("The integrators' command line of Headset Cloud.")
-    .version(platformVersion(), '--version', 'print the version')
+  const program = createProgram('hc', {
+    description: "The integrators' command line of Headset Cloud.",
+    timeoutMs: 30_000,
+    more: examples,
+  })
     .option('--profile <name>', 'login to use or to store', profileName, 'default')
-    .option('--application <applicationId>', "another application of the client's developer")
-    .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 30_000)
-    .option('--json', 'print JSON: one value, or one value per line for streams')
-    // Wraps descriptions in small terminals, too.
-    .configureHelp({ minWidthToWrap: 20 })
-    .addHelpText('after', examples)
-    .showHelpAfterError('(add --help for the options)');
+    .option('--application <applicationId>', "another application of the client's developer");
   const session = createSession(program, surroundings);
   addLogin(program, session);
   addListen(program, session);
@@ -99,6 +92,5 @@ export function buildProgram(surroundings: Surroundings): Command {
 
 /** Runs one command line (without node and script); returns the exit code. */
 export function runHc(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const terminal = guarded(surroundings.terminal);
-  return runProgram(buildProgram({ ...surroundings, terminal }), args, terminal);
+  return runProgram(buildProgram, args, surroundings);
 }

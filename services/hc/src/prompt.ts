@@ -1,11 +1,8 @@
 import type { ReadStream } from 'node:tty';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
 
 /** A terminal's input. */
 export type Keyboard = Pick<ReadStream, 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>;
-
-/** Exit code after Ctrl-C, by the convention of shells: 128 plus the signal's number. */
-export const interruptedCode = 130;
 
 /** Asks for a line. The input of a secret is not shown. Throws CliError on Ctrl-C, and on Ctrl-D at the beginning. */
 export function ask(
@@ -32,7 +29,7 @@ export function ask(
         }
         if (key === '\u0003' || (key === '\u0004' && line === '')) {
           end();
-          return reject(new CliError(interruptedCode, 'Nothing was stored.'));
+          return reject(new CliError(exitCodes.interrupted, 'Nothing was stored.'));
         }
         if (key === '\u007f' || key === '\b') {
           if (line !== '' && !isSecret) out('\b \b');
@@ -57,5 +54,5 @@ export async function orAsked(
   if (value) return value;
   const answer = keyboard && (await ask(keyboard, out, `${question}: `, false)).trim();
   if (answer) return answer;
-  throw new CliError(cliExitCodes.usage, `Give ${option}.`);
+  throw usageError(`Give ${option}.`);
 }

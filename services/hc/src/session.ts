@@ -1,5 +1,4 @@
-import { type Column, type Terminal, table } from '@headset-cloud/cli/output.ts';
-import { createFiles, type Files } from '@headset-cloud/cli/standard-streams.ts';
+import * as cli from '@headset-cloud/cli/session.ts';
 import { longestBackoffMs } from '@headset-cloud/runtime/backoff.ts';
 import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Command } from 'commander';
@@ -9,75 +8,46 @@ import type { Keyboard } from './prompt.ts';
 import type { OnInterrupt } from './signals.ts';
 
 /** Parts of the process that hc uses. */
-export interface Surroundings {
-  readonly terminal: Terminal;
+export interface Surroundings extends cli.Surroundings {
   /** Terminal input; undefined if standard input is not a terminal. */
   readonly keyboard?: Keyboard | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly onInterrupt: OnInterrupt;
-  /** The file that Node.js runs as hc, for completion scripts. */
-  readonly main: string;
   /** Interval for polling; milliseconds, default 1000. */
   readonly pollMs?: number;
   readonly time?: Time;
 }
 
 /** The options of hc itself. */
-export interface GlobalOptions {
+interface GlobalOptions {
   readonly profile: string;
   readonly application?: string;
   readonly timeoutMs: number;
-  readonly json?: boolean;
 }
 
-/** Functions for the commands. Options are read when a command runs. */
-export interface Session extends Surroundings {
+/** Functions for the commands of hc. */
+export interface Session extends Surroundings, cli.Session {
   readonly pollMs: number;
   readonly options: GlobalOptions;
-  /** Files that are named on the command line. */
-  readonly files: Files;
   /** The API with the credentials of the user. Throws CliError without credentials. */
   api(...scopes: Scope[]): Api;
-  /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
-  show<T>(value: T, text: (value: T) => string): void;
-  /** Like `show`, for one of many values: one line of JSON. Throws CliError when the output's reader has closed it. */
-  emit<T>(value: T, text: (value: T) => string): Promise<void>;
-  /**
-   * Rows as a table if it fits the terminal, otherwise with the fields below each other; `none` if there are no rows.
-   */
-  table<T>(rows: readonly T[], columns: readonly Column<T>[], none: string): string;
-  /** Prints a message to standard error. */
-  note(text: string): void;
 }
 
-/** `root`: the program with the global options. `terminal` must be guarded. */
+/** `root`: the program with the global options. */
 export function createSession(root: Command, surroundings: Surroundings): Session {
-  const { terminal, env, time } = surroundings;
-  const session: Session = {
-    ...surroundings,
-    pollMs: surroundings.pollMs ?? 1000,
-    files: createFiles(terminal),
+  const { env, time, pollMs = 1000 } = surroundings;
+  const options = () => root.opts<GlobalOptions>();
+  return {
+    ...cli.createSession(root, surroundings),
+    pollMs,
     get options() {
-      return root.opts<GlobalOptions>();
+      return options();
     },
     api(...scopes) {
-      const { profile, application, timeoutMs } = session.options;
+      const { profile, application, timeoutMs } = options();
       const credentials = readCredentials(env, { profile, ...(application && { application }) });
       return createApi(credentials, { scopes, timeoutMs, ...(time && { time }) });
     },
-    show(value, text) {
-      terminal.out(session.options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
-    },
-    async emit(value, text) {
-      terminal.out(session.options.json ? `${JSON.stringify(value)}\n` : text(value));
-      await terminal.flushed?.();
-    },
-    table: (rows, columns, none) => table(rows, columns, none, terminal.columns),
-    note(text) {
-      terminal.err(`${text}\n`);
-    },
   };
-  return session;
 }
 
 /** Waits. Returns early, without an error, when `stop` is aborted. */

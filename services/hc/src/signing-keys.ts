@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { readSecretFile, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import type { Files } from '@headset-cloud/cli/standard-streams.ts';
 import type { Api } from './api.ts';
@@ -45,7 +45,7 @@ export function ownKeyOrNew(env: Env): SigningKey {
 export async function keyOfFile(files: Files, path: string): Promise<SigningKey> {
   const key = (await files.text(path, 'The file of --key')).trim();
   if (key === '' || /\s/.test(key)) {
-    throw new CliError(cliExitCodes.usage, 'The file of --key must have one key, on one line.');
+    throw usageError('The file of --key must have one key, on one line.');
   }
   return { key, whose: `the key of ${path === '-' ? 'standard input' : path}` };
 }

@@ -101,6 +101,9 @@ test('a callback that turns out to belong to another instance during its attempt
   // Another callback fails later and is retried. The first callback would have been retried before.
   hold('n-2').resolve({ status: 500 });
   await a.handle(2, event('n-2'));
+  await waitFor('its attempt is stored', async () => (await record('n-2'))?.attempts === 1);
+  // NOTIFIER_BACKOFF_MAX_MS of the tests.
+  time.pass(50);
   await delivered(a.notifier, 'n-2');
   expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2', 'n-2']);
 });

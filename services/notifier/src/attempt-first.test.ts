@@ -10,6 +10,8 @@ const use = useWorld();
 
 const arrivals = useArrivals(use);
 const { answers, atArrival, record, arrived, hold, storeAsOthers } = arrivals;
+/** NOTIFIER_BACKOFF_MAX_MS of the tests. */
+const longestPauseMs = 50;
 const lag = () => use.world.log.lag('notifier', topics.notifications);
 
 /**
@@ -73,11 +75,14 @@ test('other events of the log do not wait for a callback in flight', async () =>
 });
 
 test('a failed attempt is stored, and later callbacks are sent in order', async () => {
-  const notifier = await knowing();
+  const time = createManualClocks();
+  const notifier = await knowing({}, { time });
   let tries = 0;
   answers.set('n-1', () => ({ status: tries++ === 0 ? 500 : 204 }));
   const order = { orderKey: 't-1' };
   await use.world.publish(...[1, 2, 3].map((sequence) => event(`n-${sequence}`, { ...order, sequence })));
+  await waitFor('the failed attempt is stored', async () => (await record('n-1'))?.attempts === 1);
+  time.pass(longestPauseMs);
   await delivered(notifier, 'n-3');
   expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-1', 'n-2', 'n-3']);
   expect(atArrival.get('n-1')).toBeNull();

@@ -45,16 +45,17 @@ import { OriginPools } from './http/pools.ts';
 import { UndiciRequester } from './http/requester.ts';
 import { UndiciSender } from './http/sender.ts';
 import { createMetrics } from './metrics.ts';
+import { AttemptResults } from './notices/attempt-results.ts';
 import { Notices } from './notices/notices.ts';
 import { Recoveries } from './own/recoveries.ts';
 import { Attempts } from './scheduling/attempts.ts';
 import { ChangeWriter } from './scheduling/change-writer.ts';
+import { DeliveryRecords } from './scheduling/delivery-records.ts';
 import { DestinationHealths } from './scheduling/destination-health.ts';
 import { FinishedOrders } from './scheduling/finished-orders.ts';
 import { Probes } from './scheduling/probes.ts';
 import { ReadinessCheck } from './scheduling/readiness.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
-import { Unrecorded } from './scheduling/unrecorded.ts';
 import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
@@ -134,7 +135,7 @@ export function buildNotifier(
   const writer = new ChangeWriter(store, logger, time);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
-  const unrecorded = new Unrecorded({ time, instanceId, leaseMs, writer });
+  const records = new DeliveryRecords({ time, instanceId, leaseMs, writer });
   const rules = {
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
@@ -144,7 +145,7 @@ export function buildNotifier(
   const failing = () => noticeStore.countOutages(clock.now() - afterMs);
   const metrics = createMetrics(ctx.metrics, store, failing, clock);
   const destinations = createDestinations(ctx.channel('devices'));
-  const readiness = new ReadinessCheck({ time, store, writer, finished, unrecorded, leaseMs });
+  const readiness = new ReadinessCheck({ time, store, writer, finished, records, leaseMs });
   const attempts = new Attempts({ clock, readiness, destinations, sender, metrics, rules, random });
   const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
   const signedUrls = new SignedUrls({
@@ -165,17 +166,13 @@ export function buildNotifier(
   });
   const marks = createForgetMarks(ctx.store, clock);
   const forgottenApplications = createForgottenApplications(marks, clock);
-  const notices = new Notices({
-    ...{ store: noticeStore, deliveries: store, destinations, forgottenApplications, metrics, time, logger },
-    scheduler: { foundWork: (lane) => scheduler.foundWork(lane) },
-    ...{ afterMs, everyMs: config.NOTIFIER_NOTICE_EVERY_MS },
-  });
+  const results = new AttemptResults(clock);
   const probes = new MongoProbeStore(ctx.store, limit.maxAgeMs + limit.graceMs, clock);
   const healths = new DestinationHealths({
     logger,
     random,
     time,
-    watch: notices,
+    watch: results,
     rules: {
       maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
       failingAfter: config.NOTIFIER_FAILING_AFTER,
@@ -185,8 +182,8 @@ export function buildNotifier(
     probesOf: (destination) => new Probes(destination, { store: probes, time, logger }),
   });
   const scheduler = new Scheduler({
-    ...{ time, logger, random, instanceId, store, writer, finished, unrecorded, attempts, healths, leaseMs },
-    onDead: () => metrics.dead.inc(),
+    ...{ time, logger, random, instanceId, store, writer, finished, records, attempts, healths, leaseMs },
+    metrics,
     lanes: {
       limit,
       orderWaitMs: config.NOTIFIER_ORDER_WAIT_MS,
@@ -197,12 +194,16 @@ export function buildNotifier(
     sweepMs: config.NOTIFIER_SWEEP_MS,
     longestPauseMs: rules.backoff.maxMs,
   });
+  const notices = new Notices({
+    ...{ store: noticeStore, deliveries: store, destinations, forgottenApplications, metrics, time, logger },
+    ...{ scheduler, results, afterMs, everyMs: config.NOTIFIER_NOTICE_EVERY_MS },
+  });
   const forgetting = createForgetStore(ctx.store);
   const handle = createNotificationsHandler({
     store,
     forgottenApplications,
     scheduler,
-    unrecorded,
+    records,
     clock,
     positions: new LogPositions({ store: feedStore, committed, clock }),
   });

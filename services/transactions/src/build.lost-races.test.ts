@@ -220,7 +220,7 @@ describe('a transaction that more than one judgement, session or permit is about
     await newer(2n);
     await again(2n, deaf);
     const { start, revoke } = await world.accept(first, 2n);
-    // device-link sends `start` to such a client in both cases (SessionJudge).
+    // device-link sends `start` to such a client in both cases (session/transactions-client.ts).
     expect({ start, revoke }).toEqual({ start: false, revoke: false });
   });
 

@@ -29,7 +29,7 @@ export const removedSafeguards: readonly RemovedSafeguard[] = [
   {
     name: 'unreadable messages',
     listener: 'messages',
-    file: 'services/device-link/src/link/wire.ts',
+    file: 'services/device-link/src/transport/wire.ts',
     from: "return new UnreadableMessage('a message is not a ConnectRequest');",
     to: "throw new Error('a message is not a ConnectRequest');",
     finds: /the stream ended with INTERNAL/,

@@ -1,4 +1,4 @@
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import {
   CreateApplicationResponseSchema,
   DevicesAdminService,
@@ -28,7 +28,7 @@ export function addApplications(program: Command, session: Session): void {
       const answer = await session.call('devices', DevicesAdminService, (c) =>
         c.createApplication({ application }),
       );
-      session.show(CreateApplicationResponseSchema, answer, ({ application: created }) =>
+      session.showMessage(CreateApplicationResponseSchema, answer, ({ application: created }) =>
         fields([
           ['application', created?.applicationId ?? ''],
           ['developer', created?.developerId ?? ''],
@@ -45,8 +45,8 @@ export function addApplications(program: Command, session: Session): void {
       const answer = await session.call('devices', DevicesAdminService, (c) =>
         c.listApplications({ developerId: developer }),
       );
-      session.show(ListApplicationsResponseSchema, answer, ({ applications }) =>
-        table(
+      session.showMessage(ListApplicationsResponseSchema, answer, ({ applications }) =>
+        session.table(
           applications,
           [
             ['APPLICATION', (a) => a.applicationId],

@@ -1,5 +1,5 @@
-import { listLimit } from '@headset-cloud/cli/options.ts';
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
+import { limitOption } from '@headset-cloud/cli/paging.ts';
 import {
   type ArtifactInfo,
   ArtifactKind,
@@ -8,8 +8,8 @@ import {
   UpdatesAdminService,
   WithdrawArtifactResponseSchema,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
-import { type Command, Option } from 'commander';
-import { time } from '../output.ts';
+import { Argument, type Command, Option } from 'commander';
+import { time, word } from '../output.ts';
 import type { Session } from '../session.ts';
 
 const kinds: Readonly<Record<string, ArtifactKind>> = {
@@ -28,31 +28,31 @@ export function addArtifacts(program: Command, session: Session): void {
     .description('by package, newest version first')
     .addOption(new Option('--kind <kind>', 'only this kind').choices(Object.keys(kinds)))
     .option('--package <package>', 'only of this package', '')
-    .option('--limit <versions>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('versions'))
     .action(async (options: { kind?: string; package: string; limit: number }) => {
       const kind = kinds[options.kind ?? ''] ?? ArtifactKind.UNSPECIFIED;
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.listArtifacts({ kind, package: options.package, limit: options.limit }),
       );
-      session.show(ListArtifactsResponseSchema, answer, ({ artifacts }) =>
-        artifactTable(artifacts, 'No artifacts.'),
+      session.showMessage(ListArtifactsResponseSchema, answer, ({ artifacts }) =>
+        artifactTable(session, artifacts, 'No artifacts.'),
       );
     });
 
   group
-    .command('withdraw <kind> <package> <version>')
+    .command('withdraw')
+    .addArgument(new Argument('<kind>').choices(Object.keys(kinds)))
+    .arguments('<package> <version>')
     .description('devices no longer get this version; software cannot be uploaded again with this version')
-    .action(async (kind: string, packageName: string, version: string, _options, command: Command) => {
-      const wanted = kinds[kind];
-      if (wanted === undefined) return command.error(`error: the kind is ${Object.keys(kinds).join(' or ')}`);
+    .action(async (kind: string, packageName: string, version: string) => {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
-        c.withdrawArtifact({ kind: wanted, package: packageName, version }),
+        c.withdrawArtifact({ kind: kinds[kind] as ArtifactKind, package: packageName, version }),
       );
-      session.show(WithdrawArtifactResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+      session.showMessage(WithdrawArtifactResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
     });
 }
 
-export function artifactTable(artifacts: readonly ArtifactInfo[], none: string): string {
+export function artifactTable({ table }: Session, artifacts: readonly ArtifactInfo[], none: string): string {
   return table(
     artifacts,
     [
@@ -82,13 +82,4 @@ export function artifactFields(artifact: ArtifactInfo | undefined): string {
     ['updated', time(artifact.updatedAtMs)],
     ['reason', artifact.reason],
   ]);
-}
-
-/** Lower-case name of an enum's value. */
-function word(values: Readonly<Record<string, number>>, value: number): string {
-  return (
-    Object.entries(values)
-      .find(([, v]) => v === value)?.[0]
-      .toLowerCase() ?? ''
-  );
 }

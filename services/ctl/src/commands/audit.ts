@@ -1,5 +1,6 @@
-import { instant, instantForm, listLimit } from '@headset-cloud/cli/options.ts';
-import { table, visible } from '@headset-cloud/cli/output.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
+import { earlierName, sinceOption, untilOption } from '@headset-cloud/cli/options.ts';
+import { afterHint, afterOption, limitOption } from '@headset-cloud/cli/paging.ts';
 import {
   AuditAdminService,
   type ListAuditRecordsResponse,
@@ -15,18 +16,18 @@ interface ListOptions {
   actor: string;
   application: string;
   developer: string;
-  device: string;
+  device?: string;
   action: string;
-  from?: number;
-  to?: number;
+  since?: number;
+  until?: number;
   limit: number;
-  cursor: string;
+  after?: string;
 }
 
 const example = `
 Filters may be combined; a record must pass each of them. For example, what an operator changed of an application's
 contract on one day:
-  $ ctl audit list --application acme-field --actor kim --action PutContract --from 2026-11-24 --to 2026-11-25
+  $ ctl audit list --application acme-field --actor kim --action PutContract --since 2026-11-24 --until 2026-11-25
 `;
 
 /** `audit list`. */
@@ -38,36 +39,40 @@ export function addAudit(program: Command, session: Session): void {
     )
     .addHelpText('after', example);
 
+  const [since, until, after] = [sinceOption('since'), untilOption('before'), afterOption()];
   group
     .command('list')
     .description("operators' and integrators' changes, newest first")
     .option('--actor <name>', "only of this client, or of this operator's name", '')
     .option('--application <applicationId>', 'only of this application', '')
     .option('--developer <developerId>', 'only of this developer', '')
-    .option('--device <imei>', 'only of this device', '')
+    .option('--device <imei>', 'only of this device', imei)
     .option(
       '--action <action>',
       'only this action: devices.UpdateSettings, or UpdateSettings (see below)',
       '',
     )
-    .option('--from <time>', `from this time on: ${instantForm}`, instant)
-    .option('--to <time>', 'before this time, in the same form', instant)
-    .option('--limit <records>', 'maximum to show, up to 1000', listLimit, 100)
-    .option('--cursor <cursor>', 'cursor that the previous page printed', '')
+    .addOption(since)
+    .addOption(earlierName(since, '--from'))
+    .addOption(until)
+    .addOption(earlierName(until, '--to'))
+    .addOption(limitOption('records'))
+    .addOption(after)
+    .addOption(earlierName(after, '--cursor'))
     .addHelpText('after', `${example}\nActions:\n${wrapped(auditActions)}`)
     .action(async (options: ListOptions) => {
-      const { actor, developer, device, action, from = 0, to = 0, limit, cursor } = options;
+      const { actor, developer, device = '', action, since = 0, until = 0, limit, after = '' } = options;
       const answer = await session.call('billing', AuditAdminService, (c) =>
         c.listAuditRecords({
-          ...{ actor, action, limit, cursor, developerId: developer, deviceId: device },
-          ...{ applicationId: options.application, fromMs: BigInt(from), toMs: BigInt(to) },
+          ...{ actor, action, limit, cursor: after, developerId: developer, deviceId: device },
+          ...{ applicationId: options.application, fromMs: BigInt(since), toMs: BigInt(until) },
         }),
       );
-      session.show(ListAuditRecordsResponseSchema, answer, text);
+      session.showMessage(ListAuditRecordsResponseSchema, answer, (shown) => text(session, shown));
     });
 }
 
-function text({ records, nextCursor }: ListAuditRecordsResponse): string {
+function text({ table }: Session, { records, nextCursor }: ListAuditRecordsResponse): string {
   const rows = table(
     records,
     [
@@ -82,7 +87,7 @@ function text({ records, nextCursor }: ListAuditRecordsResponse): string {
     ],
     'No records.',
   );
-  return nextCursor === '' ? rows : `${rows}More: --cursor ${visible(nextCursor)}\n`;
+  return rows + afterHint(nextCursor);
 }
 
 function changed({ applicationId, developerId, deviceId, target }: AuditRecord): string {

@@ -1,7 +1,8 @@
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import { BillingAdminService, ShowBillResponseSchema } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { type Month, month, type Session } from '../session.ts';
+import { type Month, monthOption } from '../month.ts';
+import type { Session } from '../session.ts';
 
 /** `bill show`. */
 export function addBill(program: Command, session: Session): void {
@@ -10,12 +11,12 @@ export function addBill(program: Command, session: Session): void {
     .description('monthly bills, as integrators see them')
     .command('show <applicationId>')
     .description("an application's month")
-    .requiredOption('--month <month>', 'month, for example 2026-11', month)
+    .addOption(monthOption())
     .action(async (applicationId: string, { month }: { month: Month }) => {
       const answer = await session.call('billing', BillingAdminService, (c) =>
         c.showBill({ applicationId, ...month }),
       );
-      session.show(ShowBillResponseSchema, answer, ({ bill }) => {
+      session.showMessage(ShowBillResponseSchema, answer, ({ bill }) => {
         if (!bill) return '';
         const head = fields([
           ['devices', String(bill.numberOfDevices)],
@@ -23,7 +24,7 @@ export function addBill(program: Command, session: Session): void {
           ['others, video hours', String(bill.othersVideoMeetingHours)],
           ['others, speech hours', String(bill.othersSpeechRecognitionHours)],
         ]);
-        const devices = table(
+        const devices = session.table(
           bill.devices,
           [
             ['DEVICE', (d) => d.deviceId],

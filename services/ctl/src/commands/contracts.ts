@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/cli/options.ts';
+import { type CliError, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
 import { fields } from '@headset-cloud/cli/output.ts';
 import {
   type Contract,
@@ -11,8 +11,7 @@ import {
   PutContractResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
-import { quota, type Session } from '../session.ts';
+import type { Session } from '../session.ts';
 
 interface PutOptions {
   /** Absent: the contract's limit does not change. */
@@ -40,6 +39,9 @@ const limitOptions = [
   'applicationUnprocessed',
 ] as const;
 
+/** Parses a limit for commander. A limit of zero would reject every call. */
+const quota = wholeNumber(1, 99_999_999);
+
 /** IMEIs in one call or answer. A contract may name hundreds of thousands. */
 const atOnce = 1000;
 
@@ -55,7 +57,7 @@ export function addContracts(program: Command, session: Session): void {
     .option(
       '--limit <devices>',
       'maximum devices activated at once; required for a new contract',
-      wholeNumber,
+      wholeNumber(),
     )
     .option('--add <imei...>', 'IMEIs to add', [])
     .option('--add-file <path>', 'file of IMEIs to add, one per line; -: standard input')
@@ -85,7 +87,11 @@ export function addContracts(program: Command, session: Session): void {
           contractOf(client, applicationId),
         );
         const { contract, text } = wouldBe(before, applicationId, { ...options, add });
-        session.show(PutContractResponseSchema, create(PutContractResponseSchema, { contract }), () => text);
+        session.showMessage(
+          PutContractResponseSchema,
+          create(PutContractResponseSchema, { contract }),
+          () => text,
+        );
         return;
       }
       const answer = await session.call('devices', DevicesAdminService, async (client) => {
@@ -105,7 +111,7 @@ export function addContracts(program: Command, session: Session): void {
         }
         return withAllDevices(client, last);
       });
-      session.show(PutContractResponseSchema, answer, ({ contract }) => describe(contract));
+      session.showMessage(PutContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
 
   group
@@ -115,7 +121,7 @@ export function addContracts(program: Command, session: Session): void {
       const answer = await session.call('devices', DevicesAdminService, async (client) =>
         withAllDevices(client, await client.getContract({ applicationId })),
       );
-      session.show(GetContractResponseSchema, answer, ({ contract }) => describe(contract));
+      session.showMessage(GetContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
 }
 
@@ -123,15 +129,13 @@ export function addContracts(program: Command, session: Session): void {
 function requireChange({ limit, add, remove, defaultLimits, ...options }: PutOptions): void {
   const isChange = limit !== undefined || add.length > 0 || remove.length > 0 || defaultLimits;
   if (isChange || Object.keys(limitsOf({ ...options, add, remove, defaultLimits })).length > 0) return;
-  throw new CliError(
-    exitCodes.usage,
+  throw usageError(
     'Nothing to change: give --limit, --add, --add-file, --remove or one of the limits (contracts put --help).',
   );
 }
 
 function limitIsMissing(applicationId: string): CliError {
-  return new CliError(
-    exitCodes.usage,
+  return usageError(
     `The application ${applicationId} has no contract yet: the first one needs a limit, for example ctl contracts put ${applicationId} --limit 10`,
   );
 }

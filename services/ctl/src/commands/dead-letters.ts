@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { listLimit } from '@headset-cloud/cli/options.ts';
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
+import { limitOption } from '@headset-cloud/cli/paging.ts';
 import {
   type DeadLetter,
   DeadLettersAdminService,
@@ -28,7 +28,7 @@ export function addDeadLetters(program: Command, session: Session): void {
   group
     .command('list')
     .description('the newest dead letters of each service, oldest first')
-    .option('--limit <events>', 'maximum to show per service, up to 1000', listLimit, 100)
+    .addOption(limitOption('events', ' per service'))
     .option('--all', 'include replayed and discarded ones; they are kept for 30 days')
     .addOption(inServices())
     .action(async ({ limit, all, service }: { limit: number; all?: boolean; service: AdminService[] }) => {
@@ -41,11 +41,11 @@ export function addDeadLetters(program: Command, session: Session): void {
         for (const letter of deadLetters) found.set(letter.id, letter);
       }
       const deadLetters = [...found.values()].sort((a, b) => Number(a.atMs - b.atMs));
-      session.show(
+      session.showMessage(
         ListDeadLettersResponseSchema,
         create(ListDeadLettersResponseSchema, { deadLetters }),
         (answer) =>
-          table(
+          session.table(
             answer.deadLetters,
             [
               ['ID', (d) => d.id],
@@ -69,7 +69,7 @@ export function addDeadLetters(program: Command, session: Session): void {
       const answer = await findIn(service, (one) =>
         session.call(one, DeadLettersAdminService, (c) => c.getDeadLetter({ id })),
       );
-      session.show(GetDeadLetterResponseSchema, answer, describe);
+      session.showMessage(GetDeadLetterResponseSchema, answer, (shown) => describe(session, shown));
     });
 
   group
@@ -81,7 +81,9 @@ export function addDeadLetters(program: Command, session: Session): void {
       const answer = await findIn(service, (one) =>
         session.call(one, DeadLettersAdminService, (c) => c.replayDeadLetter({ id, reason })),
       );
-      session.show(ReplayDeadLetterResponseSchema, answer, ({ deadLetter }) => fields(summary(deadLetter)));
+      session.showMessage(ReplayDeadLetterResponseSchema, answer, ({ deadLetter }) =>
+        fields(summary(deadLetter)),
+      );
     });
 
   group
@@ -93,7 +95,9 @@ export function addDeadLetters(program: Command, session: Session): void {
       const answer = await findIn(service, (one) =>
         session.call(one, DeadLettersAdminService, (c) => c.discardDeadLetter({ id, reason })),
       );
-      session.show(DiscardDeadLetterResponseSchema, answer, ({ deadLetter }) => fields(summary(deadLetter)));
+      session.showMessage(DiscardDeadLetterResponseSchema, answer, ({ deadLetter }) =>
+        fields(summary(deadLetter)),
+      );
     });
 }
 
@@ -132,7 +136,7 @@ function summary(letter: DeadLetter | undefined): [string, string][] {
   ];
 }
 
-function describe(answer: GetDeadLetterResponse): string {
+function describe({ table }: Session, answer: GetDeadLetterResponse): string {
   const { deadLetter, headers, content, steps } = answer;
   const size = `${deadLetter?.sizeBytes ?? 0} bytes, SHA-256 ${answer.sha256}`;
   return [

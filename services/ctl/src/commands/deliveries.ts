@@ -1,7 +1,8 @@
 import { attemptEach, forEachItem, type Outcome, requireAll } from '@headset-cloud/cli/each.ts';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { listLimit, moreHint } from '@headset-cloud/cli/options.ts';
-import { fields, table, visible } from '@headset-cloud/cli/output.ts';
+import { CliError, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { deliveryStateOption, earlierName } from '@headset-cloud/cli/options.ts';
+import { type Column, fields, visible } from '@headset-cloud/cli/output.ts';
+import { limitOption, moreHint } from '@headset-cloud/cli/paging.ts';
 import {
   type Delivery,
   GetDeliveryResponseSchema,
@@ -9,53 +10,48 @@ import {
   NotifierAdminService,
   RedeliverDeliveryResponseSchema,
 } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
-import { type Command, Option } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
+import type { Command } from 'commander';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
+
+const columns: readonly Column<Delivery>[] = [
+  ['NOTIFICATION', (d) => d.notificationId],
+  ['STATE', (d) => d.status],
+  ['APPLICATION', (d) => d.applicationId],
+  ['DESTINATION', (d) => d.destination],
+  ['HOST', (d) => d.host],
+  ['ATTEMPTS', (d) => String(d.attempts)],
+  ['CREATED', (d) => time(d.createdAtMs)],
+  ['LAST OUTCOME', (d) => d.lastOutcome],
+];
 
 /** `deliveries list|show|redeliver`. */
 export function addDeliveries(program: Command, session: Session): void {
   const group = program.command('deliveries').description("callbacks to integrators' servers");
 
+  const state = deliveryStateOption();
   group
     .command('list')
     .description('deliveries, newest first')
     .option('--oldest', 'oldest first', false)
     .option('--application <applicationId>', 'only of this application', '')
-    .addOption(
-      new Option('--status <status>', 'only in this state')
-        .choices(['pending', 'delivered', 'dead', 'replaced', 'unsent'])
-        .default(''),
-    )
-    .option('--limit <deliveries>', 'maximum to show, up to 1000', listLimit, 100)
-    .action(async (options: { application: string; status: string; oldest: boolean; limit: number }) => {
+    .addOption(state)
+    .addOption(earlierName(state, '--status'))
+    .addOption(limitOption('deliveries'))
+    .action(async (options: { application: string; state?: string; oldest: boolean; limit: number }) => {
       const answer = await session.call('notifier', NotifierAdminService, (c) =>
         c.listDeliveries({
           applicationId: options.application,
-          status: options.status,
+          status: options.state ?? '',
           limit: options.limit,
           oldestFirst: options.oldest,
         }),
       );
-      session.show(
+      session.showMessage(
         ListDeliveriesResponseSchema,
         answer,
         ({ deliveries }) =>
-          table(
-            deliveries,
-            [
-              ['NOTIFICATION', (d) => d.notificationId],
-              ['STATUS', (d) => d.status],
-              ['APPLICATION', (d) => d.applicationId],
-              ['DESTINATION', (d) => d.destination],
-              ['HOST', (d) => d.host],
-              ['ATTEMPTS', (d) => String(d.attempts)],
-              ['CREATED', (d) => time(d.createdAtMs)],
-              ['LAST OUTCOME', (d) => d.lastOutcome],
-            ],
-            'No deliveries.',
-          ) + moreHint(deliveries, options.limit),
+          session.table(deliveries, columns, 'No deliveries.') + moreHint(deliveries, options.limit),
       );
     });
 
@@ -66,11 +62,11 @@ export function addDeliveries(program: Command, session: Session): void {
       const answer = await session.call('notifier', NotifierAdminService, (c) =>
         c.getDelivery({ notificationId }),
       );
-      session.show(GetDeliveryResponseSchema, answer, ({ delivery, recentAttempts, body }) =>
+      session.showMessage(GetDeliveryResponseSchema, answer, ({ delivery, recentAttempts, body }) =>
         [
           describe(delivery),
           '\n',
-          table(
+          session.table(
             recentAttempts,
             [
               ['ATTEMPT', (a) => time(a.atMs)],
@@ -94,7 +90,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .action(async (ids: string[], options: { deadOf?: string; dryRun: boolean }) => {
       const { deadOf, dryRun } = options;
       if ((deadOf === undefined) === (ids.length === 0)) {
-        throw new CliError(exitCodes.usage, 'Name notifications, or --dead-of an application.');
+        throw usageError('Name notifications, or --dead-of an application.');
       }
       const sent = (notificationId: string) =>
         session.call('notifier', NotifierAdminService, (c) => c.redeliverDelivery({ notificationId }));
@@ -104,9 +100,9 @@ export function addDeliveries(program: Command, session: Session): void {
           const answer = await session.call('notifier', NotifierAdminService, (c) =>
             c.getDelivery({ notificationId }),
           );
-          session.show(GetDeliveryResponseSchema, answer, ({ delivery }) => describe(delivery));
+          session.showMessage(GetDeliveryResponseSchema, answer, ({ delivery }) => describe(delivery));
         } else {
-          session.show(RedeliverDeliveryResponseSchema, await sent(notificationId), ({ delivery }) =>
+          session.showMessage(RedeliverDeliveryResponseSchema, await sent(notificationId), ({ delivery }) =>
             describe(delivery),
           );
         }
@@ -133,16 +129,10 @@ async function redeliverDead(
     );
   if (!send) {
     const answer = await dead();
-    session.show(ListDeliveriesResponseSchema, answer, ({ deliveries }) => {
-      const rows = table(
+    session.showMessage(ListDeliveriesResponseSchema, answer, ({ deliveries }) => {
+      const rows = session.table(
         deliveries,
-        [
-          ['NOTIFICATION', (d) => d.notificationId],
-          ['DESTINATION', (d) => d.destination],
-          ['HOST', (d) => d.host],
-          ['CREATED', (d) => time(d.createdAtMs)],
-          ['LAST OUTCOME', (d) => d.lastOutcome],
-        ],
+        columns.filter(([head]) => !['STATE', 'APPLICATION', 'ATTEMPTS'].includes(head)),
         'No dead deliveries.',
       );
       return deliveries.length === pageSize
@@ -171,11 +161,9 @@ async function redeliverDead(
     outcome.left.push(...left);
   }
   const failed = outcome.failed.map(({ item, error }) => ({ notificationId: item, reason: error.message }));
-  if (session.json) {
-    session.terminal.out(
-      `${JSON.stringify({ redelivered: outcome.done, failed, notTried: outcome.left }, null, 2)}\n`,
-    );
-  } else if (failed.length === 0) session.terminal.out(`${outcome.done.length} are sent again.\n`);
+  session.show({ redelivered: outcome.done, failed, notTried: outcome.left }, () =>
+    failed.length === 0 ? `${outcome.done.length} are sent again.\n` : '',
+  );
   requireAll(outcome, 'sent again');
 }
 
@@ -187,7 +175,7 @@ function describe(delivery: Delivery | undefined): string {
     ['destination', delivery.destination],
     ['host', delivery.host],
     ['order key', delivery.orderKey],
-    ['status', delivery.status],
+    ['state', delivery.status],
     ['attempts', String(delivery.attempts)],
     ['created', time(delivery.createdAtMs)],
     ['next attempt', time(delivery.nextAttemptAtMs)],

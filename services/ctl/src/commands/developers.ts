@@ -1,4 +1,4 @@
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import {
   DevicesAdminService,
   ListDevelopersResponseSchema,
@@ -19,7 +19,7 @@ export function addDevelopers(program: Command, session: Session): void {
     .action(async (developerId: string, { name = '', client }: { name?: string; client: string[] }) => {
       const developer = { developerId, name, clientIds: client };
       const answer = await session.call('devices', DevicesAdminService, (c) => c.putDeveloper({ developer }));
-      session.show(PutDeveloperResponseSchema, answer, ({ developer: put }) =>
+      session.showMessage(PutDeveloperResponseSchema, answer, ({ developer: put }) =>
         fields([
           ['developer', put?.developerId ?? ''],
           ['name', put?.name ?? ''],
@@ -33,8 +33,8 @@ export function addDevelopers(program: Command, session: Session): void {
     .description('all developers')
     .action(async () => {
       const answer = await session.call('devices', DevicesAdminService, (c) => c.listDevelopers({}));
-      session.show(ListDevelopersResponseSchema, answer, ({ developers }) =>
-        table(
+      session.showMessage(ListDevelopersResponseSchema, answer, ({ developers }) =>
+        session.table(
           developers,
           [
             ['DEVELOPER', (d) => d.developerId],

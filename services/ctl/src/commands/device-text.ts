@@ -10,7 +10,7 @@ export function deviceText(device: Device | undefined): string {
     ['device', device.deviceId],
     ['activated by', device.applicationId],
     ['destination', device.specificDestination],
-    ['client', device.clientVersion],
+    ['client version', device.clientVersion],
     ['keys', device.keyIds],
     ...(device.sharedIdentity ? [['identity', 'probably used by two headsets'] satisfies Field] : []),
     ...(device.status ? reported(device.status, device) : []),

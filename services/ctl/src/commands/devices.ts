@@ -1,6 +1,6 @@
 import { forEachItem } from '@headset-cloud/cli/each.ts';
-import { listLimit } from '@headset-cloud/cli/options.ts';
-import { table, visible } from '@headset-cloud/cli/output.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
+import { afterHint, limitOption } from '@headset-cloud/cli/paging.ts';
 import {
   DevicesAdminService,
   GetDeviceResponseSchema,
@@ -29,41 +29,43 @@ export function addDevices(program: Command, session: Session): void {
         const answer = await session.call('devices', DevicesAdminService, (c) =>
           c.putDevice({ deviceId, ...(destination !== undefined && { specificDestination: destination }) }),
         );
-        session.show(PutDeviceResponseSchema, answer, ({ device }) => deviceText(device));
+        session.showMessage(PutDeviceResponseSchema, answer, ({ device }) => deviceText(device));
       };
       await forEachItem(deviceIds, put, { report: session.terminal.err, what: 'registered' });
     });
 
   group
     .command('show <imei>')
-    .description('one device: its keys, its application and its last reported state')
+    .description(
+      "one device: its keys, its application, the version of the headset's client software, and its last reported state",
+    )
     .action(async (deviceId: string) => {
       const answer = await session.call('devices', DevicesAdminService, (c) => c.getDevice({ deviceId }));
-      session.show(GetDeviceResponseSchema, answer, ({ device }) => deviceText(device));
+      session.showMessage(GetDeviceResponseSchema, answer, ({ device }) => deviceText(device));
     });
 
   group
     .command('list')
     .description('devices by IMEI')
-    .option('--after <imei>', 'start after this IMEI', '')
-    .option('--limit <devices>', 'maximum to show, up to 1000', listLimit, 100)
-    .action(async ({ after, limit }: { after: string; limit: number }) => {
+    .option('--after <imei>', 'start after this IMEI', imei)
+    .addOption(limitOption('devices'))
+    .action(async ({ after, limit }: { after?: string; limit: number }) => {
       const answer = await session.call('devices', DevicesAdminService, (c) =>
-        c.listDevices({ afterDeviceId: after, limit }),
+        c.listDevices({ afterDeviceId: after ?? '', limit }),
       );
-      session.show(ListDevicesResponseSchema, answer, ({ devices }) => {
-        const shown = table(
+      session.showMessage(ListDevicesResponseSchema, answer, ({ devices }) => {
+        const shown = session.table(
           devices,
           [
             ['DEVICE', (d) => d.deviceId],
             ['KEYS', (d) => String(d.keyIds.length)],
             ['ACTIVATED BY', (d) => d.applicationId],
-            ['CLIENT', (d) => d.clientVersion],
+            ['CLIENT VERSION', (d) => d.clientVersion],
           ],
           after ? 'No more devices.' : 'No devices. Register one: ctl devices put IMEI',
         );
         const last = devices.length === limit ? devices.at(-1) : undefined;
-        return last ? `${shown}There may be more: --after ${visible(last.deviceId)}\n` : shown;
+        return shown + afterHint(last?.deviceId, 'There may be more');
       });
     });
 

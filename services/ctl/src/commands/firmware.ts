@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { listLimit, wholeNumber } from '@headset-cloud/cli/options.ts';
+import { CliError, exitCodes, refusedError, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
+import { limitOption } from '@headset-cloud/cli/paging.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import {
   type ArtifactInfo,
@@ -13,7 +14,6 @@ import {
   WithdrawArtifactResponseSchema,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 import { upload } from '../upload.ts';
 import { artifactFields, artifactTable } from './artifacts.ts';
@@ -40,7 +40,7 @@ export function addFirmware(program: Command, session: Session): void {
     .option(
       '--upload-timeout-ms <ms>',
       'how long the upload may stall or wait for its answer',
-      wholeNumber,
+      wholeNumber(),
       60_000,
     )
     .action(async (packageName: string, version: string, file: string, options: PutOptions) => {
@@ -59,20 +59,24 @@ export function addFirmware(program: Command, session: Session): void {
         answer = { ...answer, uploadUrl: '', artifact };
       }
       requireSame(answer.artifact, options.sha256);
-      session.show(PutFirmwareResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+      session.showMessage(PutFirmwareResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
     });
 
   group
     .command('list')
     .description('firmware, by package, newest version first')
     .option('--package <package>', 'only of this package', '')
-    .option('--limit <versions>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('versions'))
     .action(async (options: { package: string; limit: number }) => {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.listArtifacts({ kind: ArtifactKind.FIRMWARE, package: options.package, limit: options.limit }),
       );
-      session.show(ListArtifactsResponseSchema, answer, ({ artifacts }) =>
-        artifactTable(artifacts, 'No firmware. Put one: ctl firmware put com.vendor.firmware 1.0.0 FILE'),
+      session.showMessage(ListArtifactsResponseSchema, answer, ({ artifacts }) =>
+        artifactTable(
+          session,
+          artifacts,
+          'No firmware. Put one: ctl firmware put com.vendor.firmware 1.0.0 FILE',
+        ),
       );
     });
 
@@ -83,7 +87,7 @@ export function addFirmware(program: Command, session: Session): void {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.withdrawArtifact({ kind: ArtifactKind.FIRMWARE, package: packageName, version }),
       );
-      session.show(WithdrawArtifactResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+      session.showMessage(WithdrawArtifactResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
     });
 }
 
@@ -101,7 +105,7 @@ async function checked(
     );
     const artifact = artifacts.find((a) => a.version === version);
     if (artifact?.state === ArtifactState.REJECTED) {
-      throw new CliError(exitCodes.refused, `The firmware was rejected: ${visible(artifact.reason)}`);
+      throw refusedError(`The firmware was rejected: ${visible(artifact.reason)}`);
     }
     if (artifact && artifact.state !== ArtifactState.UPLOADING) return artifact;
     if (Date.now() > deadline) {
@@ -117,17 +121,14 @@ async function checked(
 /** Throws if the version exists with different content, which would not be sent to devices. */
 function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefined): void {
   if (!artifact || wanted === undefined || artifact.sha256 === wanted) return;
-  throw new CliError(
-    exitCodes.refused,
+  throw refusedError(
     `The version ${visible(artifact.version)} exists with different content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
   );
 }
 
-/** Parses a length for commander. */
+/** Parses a length for commander. Tools such as wc print spaces before the number. */
 function bytes(text: string): number {
-  // Tools such as wc print spaces before the number.
-  if (!/^\s*\d{1,15}\s*$/.test(text)) throw new InvalidArgumentError('It is not a number of bytes.');
-  return Number(text);
+  return wholeNumber(0, 999_999_999_999_999)(text.trim());
 }
 
 /** Parses a SHA-256 for commander. */
@@ -138,14 +139,11 @@ function sha256(text: string): string {
 
 function sizeOf(file: string): number {
   if (file === standard) {
-    throw new CliError(
-      exitCodes.usage,
-      'The length of standard input is unknown: give --size, such as --size $(wc -c < FILE).',
-    );
+    throw usageError('The length of standard input is unknown: give --size, such as --size $(wc -c < FILE).');
   }
   try {
     return statSync(file).size;
   } catch (cause) {
-    throw new CliError(exitCodes.usage, `The file cannot be read: ${(cause as Error).message}`, { cause });
+    throw usageError(`The file cannot be read: ${(cause as Error).message}`, { cause });
   }
 }

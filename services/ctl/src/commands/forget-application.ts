@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 import {
   type Asked,
@@ -116,14 +115,12 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
 
 function refuseOpen(applicationId: string, { open, pending }: ApplicationOutcome): void {
   if (open > 0) {
-    throw new CliError(
-      exitCodes.refused,
+    throw refusedError(
       `${open} transactions of ${applicationId} are not processed (ctl transactions find --application ${applicationId}); nothing was removed. Wait until their headsets have been online, or cancel them with --end-open.`,
     );
   }
   if (pending === 0) return;
-  throw new CliError(
-    exitCodes.refused,
+  throw refusedError(
     `${pending} callbacks of ${applicationId} are not delivered (ctl deliveries list --application ${applicationId} --status pending); nothing was removed. Wait until they are delivered, or drop them with --end-open.`,
   );
 }

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { table } from '@headset-cloud/cli/output.ts';
+import { CliError, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import type { ForgottenSchema } from '@headset-cloud/proto/common/v1/forget_pb.ts';
 import { type ForgetReport, ForgetReportSchema } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import type { AdminService } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 /** Length of a pause, as a multiple of the time of the call before it. The pauses give priority to other work. */
@@ -134,8 +132,7 @@ export function refuseLeft({ counts, failures }: Outcome, again: string): void {
   }
   const left = [...counts.values()].flat().reduce((sum, one) => sum + one.left, 0);
   if (left === 0) return;
-  throw new CliError(
-    exitCodes.refused,
+  throw refusedError(
     `${left} are left, because callbacks must still be delivered or events must still be processed. ${again}`,
   );
 }
@@ -150,10 +147,12 @@ export function showForgotten(
     ...{ service, forgotten: [...forgotten] },
     failed: failures.find((one) => one.service === service)?.error.message ?? '',
   }));
-  session.show(ForgetReportSchema, create(ForgetReportSchema, { ...of, dryRun, parts }), describe);
+  session.showMessage(ForgetReportSchema, create(ForgetReportSchema, { ...of, dryRun, parts }), (report) =>
+    describe(session, report),
+  );
 }
 
-function describe({ dryRun, parts }: ForgetReport): string {
+function describe({ table }: Session, { dryRun, parts }: ForgetReport): string {
   const rows = parts.flatMap(({ service, forgotten, failed }) => [
     ...forgotten.map(({ what, removed, left }) => ({
       ...{ service, what },

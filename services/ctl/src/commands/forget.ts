@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
+import { type CliError, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 import {
   type Asked,
@@ -167,8 +166,7 @@ const lastPage = '0 \uffff';
 const lastConnection = '\uffff';
 
 function hasOpen(deviceId: string, open: number): CliError {
-  return new CliError(
-    exitCodes.refused,
+  return refusedError(
     `${open} transactions of ${deviceId} are not processed (ctl transactions list ${deviceId} --open); nothing was removed. Wait until its headset has been online, or cancel them with --end-open.`,
   );
 }

@@ -1,4 +1,4 @@
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import {
   DevicesAdminService,
   ListHardwareModelsResponseSchema,
@@ -36,7 +36,7 @@ export function addHardware(program: Command, session: Session): void {
     .action(async (identifier: string, { name, description, shape, camera }: PutOptions) => {
       const model = { identifier, name: name ?? identifier, description, shape, cameras: camera };
       const answer = await session.call('devices', DevicesAdminService, (c) => c.putHardwareModel({ model }));
-      session.show(PutHardwareModelResponseSchema, answer, (put) => describe(put.model));
+      session.showMessage(PutHardwareModelResponseSchema, answer, (put) => describe(put.model));
     });
 
   group
@@ -44,8 +44,8 @@ export function addHardware(program: Command, session: Session): void {
     .description('the registered models, by identifier')
     .action(async () => {
       const answer = await session.call('devices', DevicesAdminService, (c) => c.listHardwareModels({}));
-      session.show(ListHardwareModelsResponseSchema, answer, ({ models }) =>
-        table(
+      session.showMessage(ListHardwareModelsResponseSchema, answer, ({ models }) =>
+        session.table(
           models,
           [
             ['IDENTIFIER', (m) => m.identifier],

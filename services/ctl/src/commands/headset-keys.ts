@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
-import { CliError, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
-import { type Column, fields, table } from '@headset-cloud/cli/output.ts';
+import { CliError, exceptOutputClosed, refusedError, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
+import { type Column, fields } from '@headset-cloud/cli/output.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
 import {
   AddHeadsetKeyResponseSchema,
@@ -16,7 +17,6 @@ import {
 import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import type { Command } from 'commander';
 import { UnknownOutcome } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
@@ -33,12 +33,12 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .description(
       'the keys of a device, or of all devices that an application or a developer has activated now: names, registration, last use (updated hourly during a session)',
     )
-    .option('--device <imei>', 'the same as the IMEI alone')
+    .option('--device <imei>', 'the same as the IMEI alone', imei)
     .option('--application <applicationId>', 'of the devices that this application has activated')
     .option('--developer <developerId>', "the same, for all of the developer's applications")
-    .action(async (imei: string | undefined, options: Scope) => {
-      const [one, ...more] = [imei, options.device].filter((given) => given !== undefined);
-      if (more.length > 0) throw new CliError(exitCodes.usage, 'Give the IMEI once.');
+    .action(async (given: string | undefined, options: Scope) => {
+      const [one, ...more] = [given, options.device].filter((id) => id !== undefined);
+      if (more.length > 0) throw usageError('Give the IMEI once.');
       const listed = create(ListHeadsetKeysResponseSchema);
       const scopes = await scopesOf({ ...options, ...(one !== undefined && { device: one }) }, session);
       for (const { case: kind, value = '' } of scopes) {
@@ -53,8 +53,8 @@ export function addHeadsetKeys(program: Command, session: Session): void {
           if (afterDeviceId === '') break;
         }
       }
-      session.show(ListHeadsetKeysResponseSchema, listed, ({ keys, devices }) =>
-        one === undefined ? deviceTable(devices) : keyTable(one, keys),
+      session.showMessage(ListHeadsetKeysResponseSchema, listed, ({ keys, devices }) =>
+        one === undefined ? deviceTable(session, devices) : keyTable(session, one, keys),
       );
     });
 
@@ -63,7 +63,7 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .description(
       'revoke all keys of a device, or of all devices that an application or a developer has activated now; they cannot connect again before they get new keys',
     )
-    .option('--device <imei>', 'keys of this device')
+    .option('--device <imei>', 'keys of this device', imei)
     .option('--application <applicationId>', 'of the devices that this application has activated')
     .option('--developer <developerId>', "the same, for all of the developer's applications")
     .option('--dry-run', 'only show what would be revoked')
@@ -80,9 +80,9 @@ export function addHeadsetKeys(program: Command, session: Session): void {
         }
       }
       const done = options.dryRun ? 'would be revoked' : 'revoked';
-      session.show(RemoveAllHeadsetKeysResponseSchema, revoked, ({ devices }) => {
+      session.showMessage(RemoveAllHeadsetKeysResponseSchema, revoked, ({ devices }) => {
         const keys = devices.flatMap(({ deviceId, keyIds }) => keyIds.map((keyId) => ({ deviceId, keyId })));
-        const shown = table(
+        const shown = session.table(
           keys,
           [
             ['DEVICE', (k) => k.deviceId],
@@ -106,7 +106,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
     .option('--name <name>', 'name shown in the list')
     .action(async (deviceId: string, path: string, { name }: { name?: string }) => {
       const answer = await add(deviceId, await session.files.text(path, 'The public key'), name);
-      session.show(AddHeadsetKeyResponseSchema, answer, ({ keyId }) => fields([['key', keyId]]));
+      session.showMessage(AddHeadsetKeyResponseSchema, answer, ({ keyId }) => fields([['key', keyId]]));
     });
 
   group
@@ -118,7 +118,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       const answer = await session.call('devices', DevicesAdminService, (c) =>
         c.removeHeadsetKey({ deviceId, keyId }),
       );
-      session.show(RemoveHeadsetKeyResponseSchema, answer, () => fields([[`${removal}d`, keyId]]));
+      session.showMessage(RemoveHeadsetKeyResponseSchema, answer, () => fields([[`${removal}d`, keyId]]));
     });
 
   group
@@ -136,8 +136,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
         terminal.out(keyFileText(file));
         await terminal.flushed?.().catch((error: unknown) => {
           exceptOutputClosed(error);
-          throw new CliError(
-            exitCodes.refused,
+          throw refusedError(
             'Standard output was closed before the key was written to it. The key is not registered.',
             { cause: error },
           );
@@ -148,10 +147,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       try {
         const answer = await add(deviceId, publicKeyPem, name);
         if (answer.keyId !== file.keyId) {
-          throw new CliError(
-            exitCodes.refused,
-            `The service named the key ${answer.keyId} instead of ${file.keyId}.`,
-          );
+          throw refusedError(`The service named the key ${answer.keyId} instead of ${file.keyId}.`);
         }
       } catch (error) {
         if (error instanceof UnknownOutcome) throw mayBeRegistered(error, file, toOutput ? undefined : path);
@@ -159,15 +155,14 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
         else removeKeyFile(path);
         throw error;
       }
-      const text = session.json
-        ? `${JSON.stringify({ deviceId, keyId: file.keyId, keyFile: path }, null, 2)}\n`
-        : fields([
-            ['device', deviceId],
-            ['key', file.keyId],
-            ['key file', path],
-          ]);
-      if (toOutput) terminal.err(text);
-      else terminal.out(text);
+      const { keyId } = file;
+      const text = () =>
+        fields([
+          ['device', deviceId],
+          ['key', keyId],
+          ['key file', path],
+        ]);
+      session.show({ deviceId, keyId, keyFile: path }, text, toOutput ? terminal.err : terminal.out);
     });
 }
 
@@ -202,7 +197,7 @@ async function scopesOf(
   const given = [device, application, developer].filter((one) => one !== undefined);
   // An empty developer would mean all applications.
   if (given.length !== 1 || given[0] === '') {
-    throw new CliError(exitCodes.usage, 'Give one of --device, --application and --developer.');
+    throw usageError('Give one of --device, --application and --developer.');
   }
   if (device !== undefined) return [{ case: 'deviceId', value: device }];
   if (application !== undefined) return [{ case: 'applicationId', value: application }];
@@ -210,7 +205,7 @@ async function scopesOf(
     c.listApplications({ developerId: developer ?? '' }),
   );
   if (applications.length === 0) {
-    throw new CliError(exitCodes.refused, `The developer ${developer} has no applications.`);
+    throw refusedError(`The developer ${developer} has no applications.`);
   }
   return applications.map(({ applicationId }) => ({ case: 'applicationId', value: applicationId }));
 }
@@ -222,12 +217,12 @@ const keyColumns: readonly Column<HeadsetKey>[] = [
   ['LAST USED', (k) => time(k.lastUsedAtMs)],
 ];
 
-function keyTable(deviceId: string, keys: readonly HeadsetKey[]): string {
+function keyTable({ table }: Session, deviceId: string, keys: readonly HeadsetKey[]): string {
   return table(keys, keyColumns, `No keys. Generate one: ctl headset-keys generate ${deviceId}`);
 }
 
 /** One line for each key, and one for each device without a key. */
-function deviceTable(devices: readonly HeadsetKeysOfDevice[]): string {
+function deviceTable({ table }: Session, devices: readonly HeadsetKeysOfDevice[]): string {
   const rows = devices.flatMap(({ deviceId, keys }) =>
     (keys.length === 0 ? [create(HeadsetKeySchema)] : keys).map((key) => ({ deviceId, key })),
   );

@@ -1,4 +1,4 @@
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import {
   BillingAdminService,
   ListPlansResponseSchema,
@@ -36,7 +36,7 @@ export function addPlans(program: Command, session: Session): void {
       const answer = await session.call('billing', BillingAdminService, (c) =>
         c.putPlans({ applicationId, deviceId, plans }),
       );
-      session.show(PutPlansResponseSchema, answer, () =>
+      session.showMessage(PutPlansResponseSchema, answer, () =>
         fields([
           ['application', applicationId],
           ['device', deviceId],
@@ -53,8 +53,8 @@ export function addPlans(program: Command, session: Session): void {
       const answer = await session.call('billing', BillingAdminService, (c) =>
         c.listPlans({ applicationId }),
       );
-      session.show(ListPlansResponseSchema, answer, ({ plans }) =>
-        table(
+      session.showMessage(ListPlansResponseSchema, answer, ({ plans }) =>
+        session.table(
           plans,
           [
             ['DEVICE', (p) => p.deviceId],

@@ -1,5 +1,4 @@
-import { listLimit } from '@headset-cloud/cli/options.ts';
-import { table } from '@headset-cloud/cli/output.ts';
+import { limitOption } from '@headset-cloud/cli/paging.ts';
 import {
   CommunicationAdminService,
   ListRecordingsResponseSchema,
@@ -16,13 +15,13 @@ export function addRecordings(program: Command, session: Session): void {
     .command('list')
     .description('newest first')
     .option('--application <applicationId>', 'only of this application', '')
-    .option('--limit <recordings>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('recordings'))
     .action(async ({ application, limit }: { application: string; limit: number }) => {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.listRecordings({ applicationId: application, limit }),
       );
-      session.show(ListRecordingsResponseSchema, answer, ({ recordings }) =>
-        table(
+      session.showMessage(ListRecordingsResponseSchema, answer, ({ recordings }) =>
+        session.table(
           recordings,
           [
             ['RECORDING', (r) => r.recordingId],

@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { table } from '@headset-cloud/cli/output.ts';
+import { refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import {
   type PlaceReport,
   SecretsAdminService,
@@ -10,7 +9,6 @@ import {
 } from '@headset-cloud/proto/secrets/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import type { AdminService } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 /** The services that store values sealed with SECRET_KEY. */
@@ -35,7 +33,7 @@ export function addSecrets(program: Command, session: Session): void {
     .action(async ({ services }: { services: boolean }) => {
       const listeners = await findAddresses(session);
       const report = await lookThroughAll(session, listeners, false);
-      session.show(SecretsReportSchema, report, (shown) => describe(shown, services));
+      session.showMessage(SecretsReportSchema, report, (shown) => describe(session, shown, services));
       for (const line of needlessKeys(report)) session.terminal.err(line);
       refuseUnopened(report);
     });
@@ -52,8 +50,7 @@ export function addSecrets(program: Command, session: Session): void {
       let moved = movedIn(report);
       for (let run = 1; !dryRun && movedIn(report) > 0; run += 1) {
         if (run === mostRuns) {
-          throw new CliError(
-            exitCodes.refused,
+          throw refusedError(
             `Values are still sealed with another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
           );
         }
@@ -66,7 +63,9 @@ export function addSecrets(program: Command, session: Session): void {
         for (const line of leftOver(report)) session.terminal.err(line);
       }
       const services = [...(await findAddresses(session)).values()].map(({ secrets }) => secrets);
-      session.show(SecretsReportSchema, { ...report, services }, (all) => describe(all, shown.services));
+      session.showMessage(SecretsReportSchema, { ...report, services }, (all) =>
+        describe(session, all, shown.services),
+      );
       refuseUnopened(report);
     });
 
@@ -76,7 +75,7 @@ export function addSecrets(program: Command, session: Session): void {
     .action(async (key: string) => {
       const listeners = [...(await findAddresses(session)).values()];
       const needing = listeners.filter(({ secrets }) => secrets.notedKeys.includes(key));
-      if (needing.length === 0) throw new CliError(exitCodes.refused, `No service needs key ${key}.`);
+      if (needing.length === 0) throw refusedError(`No service needs key ${key}.`);
       for (const { listener, secrets } of needing) {
         await session.call(listener, SecretsAdminService, (c) =>
           c.forgetSecretKey({ service: secrets.service, key }),
@@ -109,8 +108,7 @@ async function findAddresses(session: Session): Promise<Map<string, Listener>> {
 function requireOneKey(listeners: ReadonlyMap<string, Listener>): void {
   const keys = [...listeners.values()].map(({ secrets }) => `${secrets.service} by ${secrets.sealingKey}`);
   if (new Set([...listeners.values()].map(({ secrets }) => secrets.sealingKey)).size > 1) {
-    throw new CliError(
-      exitCodes.refused,
+    throw refusedError(
       `The services seal with several keys (${keys.join(', ')}). Give all processes the same SECRET_KEY first.`,
     );
   }
@@ -229,8 +227,7 @@ function leftOver({ services, places }: SecretsReport): string[] {
 function refuseUnopened({ places }: SecretsReport): void {
   const count = places.reduce((sum, { unopened }) => sum + unopened.length, 0);
   if (count === 0) return;
-  throw new CliError(
-    exitCodes.refused,
+  throw refusedError(
     `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or create the values again.`,
   );
 }
@@ -256,7 +253,7 @@ function countsOf(places: readonly PlaceReport[], ofEach: boolean): Count[] {
   return [...sums.values()];
 }
 
-function describe({ services, places }: SecretsReport, ofEach: boolean): string {
+function describe({ table }: Session, { services, places }: SecretsReport, ofEach: boolean): string {
   const roles = new Map<string, string>();
   for (const { sealingKey, otherKeys, notedKeys } of services) {
     for (const key of notedKeys) if (!roles.has(key)) roles.set(key, 'not configured');

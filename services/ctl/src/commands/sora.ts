@@ -1,6 +1,6 @@
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { wholeNumber } from '@headset-cloud/cli/options.ts';
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
 import {
   CommunicationAdminService,
   type Endpoint,
@@ -10,7 +10,6 @@ import {
   SetDefaultVersionResponseSchema,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 interface PutOptions {
@@ -29,7 +28,7 @@ export function addSora(program: Command, session: Session): void {
   /** Reads the secret. Throws for an empty file, because the service would keep the endpoint's old secret. */
   async function secretOf(file: string): Promise<string> {
     const secret = (await session.files.text(file, '--secret-file')).trim();
-    if (secret === '') throw new CliError(exitCodes.usage, `The file of --secret-file, ${file}, is empty.`);
+    if (secret === '') throw usageError(`The file of --secret-file, ${file}, is empty.`);
     return secret;
   }
 
@@ -38,7 +37,7 @@ export function addSora(program: Command, session: Session): void {
     .description('add, change or restore an endpoint')
     .requiredOption('--signaling-url <url>', 'address for integrators: wss://…/signaling')
     .requiredOption('--sora-version <version>', "the endpoint's Sora version")
-    .requiredOption('--limit <connections>', 'maximum concurrent connections', wholeNumber)
+    .requiredOption('--limit <connections>', 'maximum concurrent connections', wholeNumber())
     .option('--archive-url <url>', 'address of its recorded files; default: no recordings', '')
     .option(
       '--secret-file <path>',
@@ -54,7 +53,7 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.putEndpoint({ endpoint }),
       );
-      session.show(PutEndpointResponseSchema, answer, (put) => describe(put.endpoint));
+      session.showMessage(PutEndpointResponseSchema, answer, (put) => describe(put.endpoint));
     });
 
   endpoints
@@ -64,8 +63,8 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.listEndpoints({}),
       );
-      session.show(ListEndpointsResponseSchema, answer, (list) =>
-        table(
+      session.showMessage(ListEndpointsResponseSchema, answer, (list) =>
+        session.table(
           list.endpoints,
           [
             ['ENDPOINT', (e) => e.endpointId],
@@ -86,7 +85,7 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.removeEndpoint({ endpointId }),
       );
-      session.show(RemoveEndpointResponseSchema, answer, () => fields([['removed', endpointId]]));
+      session.showMessage(RemoveEndpointResponseSchema, answer, () => fields([['removed', endpointId]]));
     });
 
   group
@@ -96,7 +95,9 @@ export function addSora(program: Command, session: Session): void {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.setDefaultVersion({ soraVersion }),
       );
-      session.show(SetDefaultVersionResponseSchema, answer, () => fields([['default version', soraVersion]]));
+      session.showMessage(SetDefaultVersionResponseSchema, answer, () =>
+        fields([['default version', soraVersion]]),
+      );
     });
 }
 

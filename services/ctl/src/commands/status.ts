@@ -1,17 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CliError } from '@headset-cloud/cli/exit-codes.ts';
-import { table } from '@headset-cloud/cli/output.ts';
+import { CliError, exitCodes, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import type { Warning } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Command } from 'commander';
-import type { AdminProcess } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { type AdminProcess, adminProcesses } from '../connection.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
-
-const processes: readonly AdminProcess[] = [
-  ...(['gateway', 'devices', 'transactions', 'device-link', 'notifier', 'updates'] as const),
-  ...(['connectivity', 'communication', 'billing'] as const),
-];
 
 /** Reason that a process reports between its stop signal and its end (lifecycle.ts). */
 const stopping = 'shutting down';
@@ -43,24 +36,22 @@ export function addStatus(program: Command, session: Session): void {
     )
     .action(async () => {
       const shown = await settled(() => linesOfAll(session));
-      session.terminal.out(
-        session.json
-          ? `${JSON.stringify({ services: shown.map(({ silent, refusesToken, ...line }) => line) }, null, 2)}\n`
-          : table(
-              shown,
-              [
-                ['SERVICE', (line) => line.service],
-                ['VERSION', (line) => line.version],
-                ['READY', (line) => (line.ready ? 'yes' : 'no')],
-                ['SINCE', (line) => line.since],
-                ['REASON', reasons],
-              ],
-              'No services.',
-            ),
+      session.show({ services: shown.map(({ silent, refusesToken, ...line }) => line) }, () =>
+        session.table(
+          shown,
+          [
+            ['SERVICE', (line) => line.service],
+            ['VERSION', (line) => line.version],
+            ['READY', (line) => (line.ready ? 'yes' : 'no')],
+            ['SINCE', (line) => line.since],
+            ['REASON', reasons],
+          ],
+          'No services.',
+        ),
       );
       refuseUnasked(shown);
       if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {
-        throw new CliError(exitCodes.refused, 'Not all services are ready.');
+        throw refusedError('Not all services are ready.');
       }
       if (shown.some(({ warnings }) => warnings.length > 0)) {
         throw new CliError(exitCodes.warnings, 'All services are ready, with warnings.');
@@ -121,7 +112,7 @@ function hasReadyOne({ service }: Line, all: readonly Line[]): boolean {
 }
 
 async function linesOfAll(session: Session): Promise<Line[]> {
-  const lines = (await Promise.all(processes.map((name) => linesOf(session, name)))).flat();
+  const lines = (await Promise.all(adminProcesses.map((name) => linesOf(session, name)))).flat();
   // If one process is the whole platform, it answers for each service.
   return [...new Map(lines.map((line) => [line.service, line])).values()];
 }

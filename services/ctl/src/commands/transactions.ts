@@ -1,5 +1,7 @@
-import { duration, listLimit, moreHint } from '@headset-cloud/cli/options.ts';
-import { type Column, fields, table } from '@headset-cloud/cli/output.ts';
+import { transactionId } from '@headset-cloud/cli/ids.ts';
+import { type Column, fields } from '@headset-cloud/cli/output.ts';
+import { limitOption, moreHint } from '@headset-cloud/cli/paging.ts';
+import { duration } from '@headset-cloud/cli/time.ts';
 import {
   FindTransactionsResponseSchema,
   ListTransactionsOfDeviceResponseSchema,
@@ -8,8 +10,8 @@ import {
 } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { type Transaction, TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { type Command, Option } from 'commander';
-import { time } from '../output.ts';
-import { type Session, transactionId } from '../session.ts';
+import { time, word } from '../output.ts';
+import type { Session } from '../session.ts';
 
 const columns: readonly Column<Transaction>[] = [
   ['TRANSACTION', (t) => String(t.transactionId)],
@@ -29,25 +31,18 @@ export function addTransactions(program: Command, session: Session): void {
     .command('list <imei>')
     .description("a device's transactions, newest first")
     .option('--open', 'only unprocessed transactions', false)
-    .option('--limit <transactions>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('transactions'))
     .action(async (deviceId: string, { open, limit }: { open: boolean; limit: number }) => {
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>
         c.listTransactionsOfDevice({ deviceId, openOnly: open, limit }),
       );
-      session.show(
+      session.showMessage(
         ListTransactionsOfDeviceResponseSchema,
         answer,
         ({ transactions }) =>
-          table(
+          session.table(
             transactions,
-            [
-              ['TRANSACTION', (t) => String(t.transactionId)],
-              ['STATUS', (t) => statusText(t.status)],
-              ['OPERATION', (t) => t.operationId],
-              ['APPLICATION', (t) => t.applicationId],
-              ['CREATED', (t) => time(t.createdAtMs)],
-              ['UPDATED', (t) => time(t.updatedAtMs)],
-            ],
+            columns.filter(([head]) => head !== 'DEVICE'),
             open ? 'No unprocessed transactions.' : 'No transactions.',
           ) + moreHint(transactions, limit),
       );
@@ -67,7 +62,7 @@ export function addTransactions(program: Command, session: Session): void {
       ),
     )
     .option('--older-than <time>', 'only transactions older than this: 90s, 15m, 2h, 1d', duration)
-    .option('--limit <transactions>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('transactions'))
     .action(async (options: FindOptions) => {
       const { application, status, olderThan, limit } = options;
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>
@@ -78,11 +73,11 @@ export function addTransactions(program: Command, session: Session): void {
           limit,
         }),
       );
-      session.show(
+      session.showMessage(
         FindTransactionsResponseSchema,
         answer,
         ({ transactions }) =>
-          table(transactions, columns, 'No transactions.') + moreHint(transactions, limit),
+          session.table(transactions, columns, 'No transactions.') + moreHint(transactions, limit),
       );
     });
 
@@ -90,11 +85,11 @@ export function addTransactions(program: Command, session: Session): void {
     .command('show')
     .argument('<transactionId>', 'its id', transactionId)
     .description('one transaction with its deliveries to the headset')
-    .action(async (id: bigint) => {
+    .action(async (id: number) => {
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>
-        c.showTransaction({ transactionId: id }),
+        c.showTransaction({ transactionId: BigInt(id) }),
       );
-      session.show(ShowTransactionResponseSchema, answer, (shown) => {
+      session.showMessage(ShowTransactionResponseSchema, answer, (shown) => {
         const t = shown.transaction;
         return fields([
           ['transaction', String(t?.transactionId ?? id)],
@@ -127,7 +122,5 @@ function statusNumber(word = 'unspecified'): TransactionStatus {
 }
 
 function statusText(status: TransactionStatus): string {
-  const [name = String(status)] =
-    Object.entries(TransactionStatus).find(([, value]) => value === status) ?? [];
-  return name.toLowerCase();
+  return word(TransactionStatus, status) || String(status);
 }

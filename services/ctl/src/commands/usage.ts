@@ -1,20 +1,24 @@
-import { instant, instantForm, listLimit, wholeNumber } from '@headset-cloud/cli/options.ts';
-import { fields, table } from '@headset-cloud/cli/output.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
+import { fields } from '@headset-cloud/cli/output.ts';
+import { limitOption } from '@headset-cloud/cli/paging.ts';
+import { instant, instantForms } from '@headset-cloud/cli/time.ts';
 import {
   AddUsageResponseSchema,
   BillingAdminService,
   ListUsageResponseSchema,
 } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { type Month, monthOption } from '../month.ts';
 import { time } from '../output.ts';
-import { type Month, month, type Session } from '../session.ts';
+import type { Session } from '../session.ts';
 
 interface AddOptions {
   kind: keyof typeof kinds;
   started: number;
-  durationMs: bigint;
-  device: string;
+  durationMs: number;
+  device?: string;
 }
 
 const kinds = { video: UsageKind.VIDEO_MEETING, speech: UsageKind.SPEECH_RECOGNITION } as const;
@@ -27,16 +31,17 @@ export function addUsage(program: Command, session: Session): void {
     .command('add <usageId> <applicationId>')
     .description('add usage that no service metered; a repeated id adds nothing')
     .addOption(new Option('--kind <kind>', 'kind of usage').choices(Object.keys(kinds)).makeOptionMandatory())
-    .requiredOption('--started <time>', `start: ${instantForm}`, instant)
-    .requiredOption('--duration-ms <ms>', 'duration', milliseconds)
-    .option('--device <imei>', 'device; default: unknown device', '')
+    .requiredOption('--started <time>', `start: ${instantForms}`, instant)
+    .requiredOption('--duration-ms <ms>', 'duration', wholeNumber(0, 999_999_999_999))
+    .option('--device <imei>', 'device; default: unknown device', imei)
     .action(async (usageId: string, applicationId: string, options: AddOptions) => {
-      const { durationMs, device: deviceId } = options;
+      const { device: deviceId = '' } = options;
+      const durationMs = BigInt(options.durationMs);
       const startedAtMs = BigInt(options.started);
       const kind = kinds[options.kind];
       const usage = { usageId, applicationId, deviceId, kind, startedAtMs, durationMs };
       const answer = await session.call('billing', BillingAdminService, (c) => c.addUsage({ usage }));
-      session.show(AddUsageResponseSchema, answer, ({ added }) =>
+      session.showMessage(AddUsageResponseSchema, answer, ({ added }) =>
         fields([
           ['usage', usageId],
           ['added', added ? 'yes' : 'no, it exists already'],
@@ -47,16 +52,16 @@ export function addUsage(program: Command, session: Session): void {
   group
     .command('list <applicationId>')
     .description('usage of a month, oldest first')
-    .requiredOption('--month <month>', 'month, for example 2026-11', month)
-    .option('--limit <usages>', 'maximum to show, up to 1000', listLimit, 100)
-    .option('--offset <usages>', 'number of entries to skip', wholeNumber, 0)
+    .addOption(monthOption())
+    .addOption(limitOption('usages'))
+    .option('--offset <usages>', 'number of entries to skip', wholeNumber(), 0)
     .action(async (applicationId: string, options: { month: Month; limit: number; offset: number }) => {
       const { month, limit, offset } = options;
       const answer = await session.call('billing', BillingAdminService, (c) =>
         c.listUsage({ applicationId, ...month, limit, offset }),
       );
-      session.show(ListUsageResponseSchema, answer, ({ usage }) =>
-        table(
+      session.showMessage(ListUsageResponseSchema, answer, ({ usage }) =>
+        session.table(
           usage,
           [
             ['USAGE', (u) => u.usageId],
@@ -69,9 +74,4 @@ export function addUsage(program: Command, session: Session): void {
         ),
       );
     });
-}
-
-function milliseconds(text: string): bigint {
-  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError('It is not a whole number.');
-  return BigInt(text);
 }

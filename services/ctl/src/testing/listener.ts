@@ -3,6 +3,7 @@ import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobu
 import { createAdminServer } from '@headset-cloud/process/admin-server.ts';
 import {
   AuditAdminService,
+  type ListAuditRecordsRequest,
   type ListAuditRecordsResponseSchema,
 } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import {
@@ -57,6 +58,8 @@ export interface Listener {
   readonly redelivered: string[];
   /** Changes that billing received, in protobuf's JSON. */
   readonly billingCalls: JsonValue[];
+  /** Calls of `audit list`. */
+  readonly auditCalls: ListAuditRecordsRequest[];
   /** Sora endpoints that were put. */
   readonly endpoints: Endpoint[];
   close(): Promise<void>;
@@ -137,6 +140,7 @@ export async function openListener(
   const removedKeys: string[] = [];
   const redelivered: string[] = [];
   const models: HardwareModel[] = [];
+  const auditCalls: ListAuditRecordsRequest[] = [];
   const billingCalls: JsonValue[] = [];
   const missing = () =>
     Promise.reject(
@@ -316,7 +320,12 @@ export async function openListener(
         limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],
     }),
   });
-  const audit = bind(AuditAdminService, { listAuditRecords: async () => options.audit ?? {} });
+  const audit = bind(AuditAdminService, {
+    listAuditRecords: async (request) => {
+      auditCalls.push(request);
+      return options.audit ?? {};
+    },
+  });
   const bindings: RpcBinding[] = options.only
     ? [devices]
     : [devices, transactions, notifier, billing, communication, audit];
@@ -342,6 +351,7 @@ export async function openListener(
     keyNames,
     removedKeys,
     redelivered,
+    auditCalls,
     billingCalls,
     endpoints,
     close: () => server.stop(),

@@ -1,17 +1,8 @@
+import { type Given, record } from '@headset-cloud/cli/testing/recorder.ts';
 import { runCtl } from '../program.ts';
 
 /** Runs ctl with words, or with a line that is split at spaces. Returns its exit code and output. */
-export async function run(args: string | readonly string[], env: Record<string, string>) {
-  let out = '';
-  let err = '';
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-  };
-  const code = await runCtl(typeof args === 'string' ? args.split(' ') : [...args], terminal, env);
-  return { code, out, err };
+export function run(args: string | readonly string[], env: Record<string, string>, given?: Given) {
+  const words = typeof args === 'string' ? args.split(' ') : args;
+  return record((terminal) => runCtl(words, { terminal, env, main: 'ctl' }), given);
 }

@@ -27,7 +27,7 @@ The integrators' command (services/hc/README.md)
   HC='node_modules/.bin/node services/hc/src/main.ts --profile demo'
   $HC login --from ${shown(join(dataDir, 'demo.json'))}
   $HC trigger notify-boot --verify
-  $HC events --from 1h
+  $HC events --since 1h
   $HC listen --forward-to http://localhost:3000/callbacks
 
 Ctrl-C stops everything; the state stays in ${shown(dataDir)} (${clean} removes it).`;

@@ -1,40 +1,40 @@
-/** Bounds of the protocol and of what one session may hold in memory (proto README, "Limits"). */
+/** Limits of the protocol and of one session's memory (proto README, "Limits"). */
 export const limits = {
   /** The protocol version that this service speaks. */
   protocolVersion: 1,
-  /** Largest message of a headset; bytes. Those to it hold a list of networks of 1 MiB at most (rule A22). */
+  /** Maximum size of a message from a headset; bytes. Messages to it contain lists of at most 1 MiB (rule A22). */
   maxMessageBytes: 256 * 1024,
-  /** Streams that one connection may hold at a time; a headset has one, a proxy may bring many. */
+  /** Maximum number of streams of one connection; a headset has one, a proxy may have many. */
   maxStreamsOfConnection: 100,
-  /** Offers that may be unanswered at a time; the rest waits. */
+  /** Maximum number of unanswered offers; others wait. */
   maxInFlightOffers: 64,
-  /** Offers that may wait for one session; beyond it Deliver answers `unavailable`. */
+  /** Maximum number of waiting offers of a session; beyond the limit Deliver returns `unavailable`. */
   maxPendingOffers: 1000,
   /**
-   * Of those that wait, so many are kept whole, and of these but the next one only those up to so many bytes; the
-   * rest is read when it is its turn. The same for hand-overs that wait for a judgement.
+   * Of the waiting offers, this many stay in memory; except for the first, only those up to this size. The others
+   * are read before they are sent. The same limits apply to operations that wait for a reconciliation.
    */
   maxWholeOffers: 100,
   maxWholeOfferBytes: 16 * 1024,
-  /** Offers that are read at a time where the judge left their operations out. */
+  /** Maximum number of offers in one read of operations that a reconciliation left out. */
   maxOffersRead: 32,
-  /** Ended offers that a session remembers, so that a late repeat is not sent again. */
+  /** Number of ended offers that a session remembers, so that a late repetition is not sent again. */
   maxRememberedOffers: 1024,
-  /** Reports that may wait for the log before the stream is read on. */
+  /** Maximum number of reports of a session that wait for the log; beyond the limit the stream is not read. */
   maxQueuedReports: 256,
   /** The same, in bytes. */
   maxQueuedReportBytes: 1024 * 1024,
-  /** Reports that one publish carries. */
+  /** Maximum number of reports in one publish. */
   maxReportsPerPublish: 128,
-  /** Addresses that one session may ask for at a time; more are told to ask again. */
+  /** Maximum number of open URL requests of a session; others are answered with a retry delay. */
   maxUrlsInFlight: 8,
-  /** Longest ticket of an artifact; bytes. */
+  /** Maximum length of a download ticket; bytes. */
   maxTicketBytes: 1024,
-  /** Lifetime that a headset's token may have, and the skew that is forgiven; seconds. */
+  /** Maximum lifetime of a headset's token, and accepted clock skew; seconds. */
   maxTokenLifetimeS: 300,
   clockToleranceS: 60,
-  /** A headset that is to be told its activation comes back within this; milliseconds. */
+  /** Maximum reconnect delay of a headset whose next welcome announces its activation; milliseconds. */
   activationRetryMs: 1000,
-  /** A peer that does not take the end of its stream is cut off after this; milliseconds. */
+  /** A stream whose headset does not read its end is reset after this; milliseconds. */
   closeGraceMs: 2000,
 } as const;

@@ -16,15 +16,15 @@ export function transactionId(id: bigint): number | undefined {
 const longestVersion = 64;
 
 /**
- * The firmware that a session's start permits are judged by, after an inventory report. It only ever
- * becomes newer: a report from before the hello may come again after it.
+ * Returns the firmware version that decides a session's start grants, after an inventory report. The version never
+ * becomes older: a report from before the hello may arrive again after the hello.
  */
 export function newerFirmware(known: string, reported: string): string {
   if (reported === '' || isLongerThan(reported, longestVersion)) return known;
   return known === '' || isOlder(known, reported) ? reported : known;
 }
 
-/** What is wrong with a hello, if anything. */
+/** Returns what is wrong with a hello, if anything. */
 export function checkHello(hello: {
   readonly protocolVersion: number;
   readonly clientVersion: string;
@@ -54,8 +54,8 @@ export function checkHello(hello: {
 }
 
 /**
- * What is wrong with a report, if anything. Only its form is judged: what a report says is for its
- * consumers, so that a value unknown here never keeps a headset from being heard.
+ * Returns what is wrong with a report, if anything. Checks only the form: consumers check the content, so that a
+ * report with a value that is unknown here is still published.
  */
 export function checkReport(report: {
   readonly reportId: bigint;
@@ -76,7 +76,7 @@ export function checkReport(report: {
   return undefined;
 }
 
-/** What is wrong with a request for an address, if anything. What it is about is judged by its service. */
+/** Returns what is wrong with a URL request, if anything. The service that issues the URL checks the content. */
 export function checkUrlRequest(request: {
   readonly about:
     | { readonly case: 'downloadTicket'; readonly value: Uint8Array }

@@ -12,8 +12,8 @@ import { type DeliveryDeps, localOrForward, type Reached } from './local-or-forw
 type Outcome = NonNullable<MessageInitShape<typeof HandOverOutcomeSchema>['kind']>;
 
 /**
- * Hands offers to the headsets' sessions: to those here at once, to those at other instances with one
- * call for each instance. What fails, or is not answered in time, is the outcome of those alone.
+ * Dispatches offers to the headsets' sessions: directly to those of this instance, with one call per instance to the
+ * others. An error or a timeout affects only the outcomes of its offers.
  */
 export function deliver(
   deps: DeliveryDeps & { readonly logger: Logger },

@@ -3,8 +3,8 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { type DeliveryDeps, localOrForward } from './local-or-forward.ts';
 
 /**
- * Has a headset's session judged again, if it is still that one. Answers before it is judged. Throws
- * `unavailable` or `deadline_exceeded` when the instance that holds the session does not answer.
+ * Reconciles a headset's session again, if its epoch is still the same. Returns before the reconciliation. Throws
+ * `unavailable` or `deadline_exceeded` if the instance with the session does not answer.
  */
 export function judgeAgain(deps: DeliveryDeps): Handlers<typeof DeliveryService>['judgeAgain'] {
   return async ({ deviceId, sessionEpoch, forwarded }) => {

@@ -1,39 +1,39 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import type { SessionHub } from '../link/hub.ts';
-import type { Peers } from '../link/peers.ts';
-import type { Session } from '../link/session.ts';
+import type { Peers } from '../calls/peers.ts';
 import type { SessionDirectory } from '../ports.ts';
+import type { SessionHub } from '../presence/hub.ts';
+import type { Session } from '../session/session.ts';
 
-/** What the RPCs for the other services need. */
+/** Dependencies of the RPCs of DeliveryService. */
 export interface DeliveryDeps {
   readonly hub: SessionHub;
   readonly directory: SessionDirectory;
   readonly peers: Peers;
-  /** This is the only instance: its own sessions are all there are. */
+  /** True if this is the only instance. */
   readonly alone: () => boolean;
 }
 
-/** Done with the session that is here; to be done by another instance; or there is no session. */
+/** Result of a call on this instance's session; or the instance with the session; or 'away' without a session. */
 export type Reached<T> =
   | { readonly done: T }
   | { readonly peer: string; readonly sessionEpoch: number }
   | 'away';
 
-/** A headset, and for a call that was forwarded the session that the other instance read of. */
+/** A headset; for a forwarded call, also the session epoch that the other instance read. */
 export interface Wanted {
   readonly deviceId: string;
   readonly forwardedForEpoch: number | undefined;
 }
 
 /**
- * Does something with a headset's session if it is here and the directory names it (rule B5), or
- * says at which address the instance is that holds it (never for a call that was forwarded
- * already). 'away' is only said where the session that begins next is judged after this.
+ * Calls `does` with a headset's session if the session is on this instance and in the directory (rule B5). Otherwise
+ * returns the address of the instance with the session, except for a forwarded call. Returns 'away' only if the next
+ * session is reconciled after this call.
  */
 export async function localOrForward<T>(
   deps: DeliveryDeps,
   { deviceId, forwardedForEpoch }: Wanted,
-  /** Undefined: the session is over. */
+  /** Returns undefined if the session has ended. */
   does: (session: Session) => T | undefined,
 ): Promise<Reached<T>> {
   const { hub, directory } = deps;
@@ -51,10 +51,10 @@ export async function localOrForward<T>(
   const holder = await directory.holder(deviceId);
   if (!holder) return 'away';
   if (holder.instanceId === directory.instanceId) {
-    // It may have begun here while the store was asked. An older one is no holder any more.
+    // The session may have begun here during the read. An older session is not the holder any more.
     return here((session) => session.epoch >= holder.epoch);
   }
-  // Whatever is here is over, although nobody has said so yet.
+  // A session on this instance is superseded, although the other instance has not reported this yet.
   if (hub.get(deviceId)) hub.closeBelow(deviceId, holder.epoch);
   return holder.address === '' ? 'away' : { peer: holder.address, sessionEpoch: holder.epoch };
 }

@@ -3,8 +3,8 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { type DeliveryDeps, localOrForward } from './local-or-forward.ts';
 
 /**
- * Tells the headset's session to forget canceled transactions; nothing happens when it is away. Throws
- * `unavailable` or `deadline_exceeded` when the instance that holds it does not answer.
+ * Drops canceled transactions in the headset's session, if there is one. Throws `unavailable` or `deadline_exceeded`
+ * if the instance with the session does not answer.
  */
 export function withdraw(deps: DeliveryDeps): Handlers<typeof DeliveryService>['withdraw'] {
   return async ({ deviceId, transactionIds, reason, forwarded, sessionEpoch }) => {

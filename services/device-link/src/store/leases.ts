@@ -2,7 +2,7 @@ import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
-import type { Instance } from '../ports.ts';
+import type { Instance, Leases } from '../ports.ts';
 
 /** How long what is known of other instances is taken from memory; milliseconds. */
 const cacheMs = 1_000;
@@ -27,30 +27,6 @@ interface Seen {
   /** When its beat was seen to rise, by the monotonic clock; absent: never. */
   aliveAtMs?: number;
   readonly firstSeenAtMs: number;
-}
-
-/**
- * The instances' leases (rule C6). An instance is alive while its beat rises, as the reader sees
- * it on a monotonic clock: wall clocks may be wrong or step.
- */
-export interface Leases {
-  /**
-   * Prolongs this instance's lease, and looks after the others'. Answers whether the lease had run out
-   * before this beat was stored: a beat that was sent in time may be stored too late.
-   */
-  renew(): Promise<{ readonly lapsed: boolean }>;
-  /** Ends this instance's lease at once. */
-  end(): Promise<void>;
-  /** False once the lease has run out: this instance's sessions do not count for the others. */
-  alive(): boolean;
-  /** Since when the lease has been unbroken, by the monotonic clock; infinite once it has run out. */
-  unbrokenSinceMs(): number;
-  /** Of these instances, those that are alive, with their addresses; this one always is. */
-  live(ids: ReadonlySet<string>): Promise<Map<string, string>>;
-  /** Other live or lately dead instances that advertise the address, with their beats. */
-  othersAt(address: string): Promise<Map<string, number>>;
-  /** These instances are dead: their sessions do not count any more. */
-  bury(ids: readonly string[]): Promise<void>;
 }
 
 export const leaseIndexes: Readonly<Record<string, IndexDescription[]>> = { [instancesCollection]: [] };
@@ -138,7 +114,7 @@ export function createLeases(
       const found = await instances.find({ address }).toArray();
       return new Map(found.filter((d) => d._id !== self.instanceId).map((d) => [d._id, d.beat]));
     },
-    async bury(ids) {
+    async remove(ids) {
       if (ids.length === 0) return;
       self.logger.info({ instances: ids }, 'the leases of dead instances are ended');
       await instances.deleteMany({ _id: { $in: [...ids] } });

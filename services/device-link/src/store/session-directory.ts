@@ -3,9 +3,9 @@ import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
-import type { EndedSession, Holder, Instance, Registration, SessionDirectory } from '../ports.ts';
+import type { EndedSession, Holder, Instance, Leases, Registration, SessionDirectory } from '../ports.ts';
 import { awayIndexes, type EndedFields, held } from './ended-sessions.ts';
-import { type Leases, leaseIndexes } from './leases.ts';
+import { leaseIndexes } from './leases.ts';
 
 interface SessionDocument extends EndedFields {
   /** Device id (IMEI). */

@@ -1,14 +1,13 @@
 import { forEachItem } from '@headset-cloud/cli/each.ts';
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
-import { listLimit } from '@headset-cloud/cli/options.ts';
+import { CliError, exceptOutputClosed, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { imei, transactionId } from '@headset-cloud/cli/ids.ts';
+import { deliveryStateOption, sinceOption, untilOption } from '@headset-cloud/cli/options.ts';
 import { type Column, fields, visible } from '@headset-cloud/cli/output.ts';
+import { afterHint, afterOption, limitOption } from '@headset-cloud/cli/paging.ts';
 import { type Command, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
 import { typesOption } from '../event-types.ts';
-import { imei, pastTime } from '../feed.ts';
-import { interruptedCode } from '../prompt.ts';
 import { interruptible, pause, type Session, untilSuccess } from '../session.ts';
-import { transactionId } from './transactions.ts';
 import { destinations } from './trigger.ts';
 
 interface Attempt {
@@ -87,23 +86,15 @@ export function addDeliveries(program: Command, session: Session): void {
   group
     .command('list')
     .description('deliveries, newest first; finished ones in the order of their end')
-    .addOption(
-      new Option('--state <state>', 'only in this state').choices([
-        'pending',
-        'delivered',
-        'dead',
-        'replaced',
-        'unsent',
-      ]),
-    )
+    .addOption(deliveryStateOption())
     .addOption(destinationOption())
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--transaction <transactionId>', 'only of this transaction', transactionId)
-    .option('--since <time>', 'created since: 2h (ago) or a date', pastTime)
-    .option('--until <time>', 'created until', pastTime)
-    .option('--limit <deliveries>', 'maximum to show, up to 1000', listLimit, 100)
-    .option('--after <cursor>', 'continue after a cursor of an earlier call')
+    .addOption(sinceOption('created since'))
+    .addOption(untilOption('created until'))
+    .addOption(limitOption('deliveries'))
+    .addOption(afterOption())
     .addHelpText('after', '\nExample:\n  $ hc deliveries list --state dead --since 1d\n')
     .action((options: ListOptions) => list(session, options));
 
@@ -136,7 +127,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .option('--idempotency-key <key>', 'repeat an earlier call with this key safely; only for one delivery')
     .action(async (ids: string[], options: { force?: boolean; idempotencyKey?: string }) => {
       if (options.idempotencyKey !== undefined && ids.length > 1) {
-        throw new CliError(cliExitCodes.usage, '--idempotency-key is for one delivery.');
+        throw usageError('--idempotency-key is for one delivery.');
       }
       const api = session.api('cws:application:write');
       const redeliver = async (id: string) => {
@@ -153,7 +144,7 @@ export function addDeliveries(program: Command, session: Session): void {
   group
     .command('recover')
     .description('send dead deliveries since a time again, at a limited rate, and show the progress')
-    .requiredOption('--since <time>', 'created since: 2h (ago) or a date', pastTime)
+    .addOption(sinceOption('created since').makeOptionMandatory())
     .addOption(destinationOption())
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
@@ -207,23 +198,24 @@ async function list(session: Session, options: ListOptions): Promise<void> {
     deliveries.push(...page.deliveries);
     cursor = page.cursor;
   } while (cursor !== null && deliveries.length < options.limit);
-  session.show({ deliveries, cursor }, () => {
-    const shown = session.table(
-      deliveries,
-      [
-        ['WEBHOOK-ID', (d) => d.webhookId],
-        ['STATE', (d) => d.state],
-        ['TYPE', (d) => d.type],
-        ['DESTINATION', (d) => d.destination],
-        ['DEVICE', (d) => d.deviceId ?? ''],
-        ['ATTEMPTS', (d) => String(d.attemptCount)],
-        ['CREATED', (d) => d.createdAt],
-        ['LAST ANSWER', (d) => outcomeOf(d.lastAttempt)],
-      ],
-      'No deliveries.',
-    );
-    return cursor === null ? shown : `${shown}More: --after ${visible(cursor ?? '')}\n`;
-  });
+  session.show(
+    { deliveries, cursor },
+    () =>
+      session.table(
+        deliveries,
+        [
+          ['WEBHOOK-ID', (d) => d.webhookId],
+          ['STATE', (d) => d.state],
+          ['TYPE', (d) => d.type],
+          ['DESTINATION', (d) => d.destination],
+          ['DEVICE', (d) => d.deviceId ?? ''],
+          ['ATTEMPTS', (d) => String(d.attemptCount)],
+          ['CREATED', (d) => d.createdAt],
+          ['LAST ANSWER', (d) => outcomeOf(d.lastAttempt)],
+        ],
+        'No deliveries.',
+      ) + afterHint(cursor),
+  );
 }
 
 async function recover(session: Session, options: RecoverOptions): Promise<void> {
@@ -269,7 +261,7 @@ async function watch(session: Session, api: Api, first: Recovery): Promise<void>
     off();
   }
   throw new CliError(
-    interruptedCode,
+    exitCodes.interrupted,
     `The recovery continues: hc deliveries recovery ${visible(first.recoveryId)}`,
   );
 }

@@ -1,7 +1,7 @@
-import { listLimit } from '@headset-cloud/cli/options.ts';
-import { visible } from '@headset-cloud/cli/output.ts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { pastTime } from '../feed.ts';
+import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
+import { afterHint, afterOption, limitOption } from '@headset-cloud/cli/paging.ts';
+import { instant, instantForms } from '@headset-cloud/cli/time.ts';
+import { type Command, Option } from 'commander';
 import type { Session } from '../session.ts';
 
 /** The fields of a device's status (`GET …/device_statuses`) that this command shows. */
@@ -43,12 +43,12 @@ export function addDevices(program: Command, session: Session): void {
     .command('list', { isDefault: true })
     .description('their statuses, by IMEI')
     .addOption(new Option('--network <state>', 'only these').choices(['online', 'offline']))
-    .option('--battery-below <percent>', 'only below this last reported percentage', percent)
-    .option('--client-version <version>', 'only with this client version')
-    .option('--activated-since <time>', 'only activated since: 2h (ago) or a date', pastTime)
-    .option('--limit <devices>', 'maximum to show, up to 1000', listLimit, 100)
+    .option('--battery-below <percent>', 'only below this last reported percentage', wholeNumber(1, 100))
+    .option('--client-version <version>', 'only with this version of the client software')
+    .option('--activated-since <time>', `only activated since: ${instantForms}`, instant)
+    .addOption(limitOption('devices'))
     .option('--all', 'show all devices')
-    .option('--after <cursor>', 'continue after a cursor of an earlier call with the same filters')
+    .addOption(afterOption())
     .addHelpText('after', '\nExamples:\n  $ hc devices --network offline\n  $ hc devices --all --json\n')
     .action((options: DevicesOptions) => list(session, options));
 }
@@ -71,32 +71,27 @@ async function list(session: Session, options: DevicesOptions): Promise<void> {
     devices.push(...page.devices);
     cursor = page.cursor;
   } while (cursor !== null && devices.length < most);
-  session.show({ devices, cursor }, () => {
-    const shown = session.table(
-      devices,
-      [
-        ['DEVICE', (d) => d.deviceId],
-        ['NETWORK', (d) => d.network?.replace('connectivity_', '') ?? ''],
-        ['POWER', (d) => d.power ?? ''],
-        ['WEARING', (d) => d.wearing?.replace('device_', '') ?? ''],
-        ['BATTERY', (d) => batteryOf(d)],
-        ['FIRMWARE', (d) => d.firmware?.version ?? ''],
-        ['CLIENT', (d) => d.clientVersion ?? ''],
-        ['ACTIVATED', (d) => d.activatedAt ?? ''],
-      ],
-      'No devices.',
-    );
-    return cursor === null ? shown : `${shown}More: --after ${visible(cursor ?? '')}\n`;
-  });
+  session.show(
+    { devices, cursor },
+    () =>
+      session.table(
+        devices,
+        [
+          ['DEVICE', (d) => d.deviceId],
+          ['NETWORK', (d) => d.network?.replace('connectivity_', '') ?? ''],
+          ['POWER', (d) => d.power ?? ''],
+          ['WEARING', (d) => d.wearing?.replace('device_', '') ?? ''],
+          ['BATTERY', (d) => batteryOf(d)],
+          ['FIRMWARE', (d) => d.firmware?.version ?? ''],
+          ['CLIENT VERSION', (d) => d.clientVersion ?? ''],
+          ['ACTIVATED', (d) => d.activatedAt ?? ''],
+        ],
+        'No devices.',
+      ) + afterHint(cursor),
+  );
 }
 
 function batteryOf({ batteryPercentage, charging }: Status): string {
   if (batteryPercentage === null) return '';
   return `${batteryPercentage} %${charging === 'start_charging' ? ' charging' : ''}`;
-}
-
-function percent(text: string): number {
-  const n = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (n < 1 || n > 100) throw new InvalidArgumentError('It is not a whole number from 1 to 100.');
-  return n;
 }

@@ -1,15 +1,15 @@
-import { listLimit } from '@headset-cloud/cli/options.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
-import { type Command, Option } from 'commander';
+import { afterHint, afterOption, limitOption } from '@headset-cloud/cli/paging.ts';
+import type { Command } from 'commander';
 import type { Api } from '../api.ts';
 import { typesOption } from '../event-types.ts';
 import {
   type Beginning,
-  beginning,
+  beginningOptions,
   type FeedEvent,
   type FeedFilter,
   type FeedPosition,
-  imei,
   isSince,
   readFeed,
   startOf,
@@ -18,7 +18,7 @@ import { interruptible, pause, type Session, untilSuccess } from '../session.ts'
 
 interface EventsOptions {
   readonly after?: string;
-  readonly from?: Beginning;
+  readonly since?: Beginning;
   readonly types?: string;
   readonly device?: string;
   readonly limit: number;
@@ -28,24 +28,26 @@ interface EventsOptions {
 
 /** `events`. */
 export function addEvents(program: Command, session: Session): void {
+  const [since, from] = beginningOptions();
   program
     .command('events')
     .description('all callbacks of the application in order, delivered or not')
-    .option('--from <beginning>', 'now, oldest, a time such as 2h (ago), or a date', beginning)
-    .addOption(new Option('--after <cursor>', 'continue after a cursor of an earlier call').conflicts('from'))
+    .addOption(since)
+    .addOption(from)
+    .addOption(afterOption().conflicts('since'))
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
-    .option('--limit <events>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('events'))
     .option('--resends', 'include resent callbacks')
     .option('--follow', 'show new events until Ctrl-C; default: from now on')
     .addHelpText(
       'after',
       `
-Without --from and --after: from the oldest stored event. Events are listed oldest first. With --resends a callback that
+Without --since and --after: from the oldest stored event. Events are listed oldest first. With --resends a callback that
 redeliver, recover or an operator sent again is listed again at the position of the resend.
 
 Examples:
-  $ hc events --from 1h
+  $ hc events --since 1h
   $ hc events --follow --types notify-boot --json
 `,
     )
@@ -62,7 +64,7 @@ Examples:
 
 async function list(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
   const start = await startOf(
-    options.after === undefined ? (options.from ?? 'oldest') : 'oldest',
+    options.after === undefined ? (options.since ?? 'oldest') : 'oldest',
     (place, limit) => readFeed(api, filter, place, limit),
   );
   const events: FeedEvent[] = [];
@@ -76,7 +78,7 @@ async function list(session: Session, api: Api, filter: FeedFilter, options: Eve
   }
   session.show({ events, cursor, more }, () => {
     const lines = events.map(eventLine).join('') || 'No events.\n';
-    return more ? `${lines}More: --after ${visible(cursor ?? '')}\n` : lines;
+    return lines + afterHint(more ? cursor : undefined);
   });
 }
 
@@ -88,7 +90,7 @@ async function follow(session: Session, api: Api, filter: FeedFilter, options: E
   try {
     const start =
       options.after === undefined
-        ? await startOf(options.from ?? 'now', read)
+        ? await startOf(options.since ?? 'now', read)
         : { cursor: options.after, sinceMs: 0 };
     let cursor = start?.cursor;
     while (start && !stop.aborted) {

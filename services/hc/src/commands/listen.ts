@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { imei } from '@headset-cloud/cli/ids.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../api.ts';
@@ -8,17 +9,15 @@ import { isThisMachine, readCredentials } from '../credentials.ts';
 import { typesOption } from '../event-types.ts';
 import {
   type Beginning,
-  beginning,
+  beginningOptions,
   type FeedFilter,
   type FeedPosition,
-  imei,
   readFeed,
   startOf,
 } from '../feed.ts';
 import { type Forwarded, listen } from '../listen/listen.ts';
 import { Position } from '../listen/position.ts';
 import { stateFolder } from '../places.ts';
-import { interruptedCode } from '../prompt.ts';
 import { type Session, untilSuccess } from '../session.ts';
 import { applicationKey, keyOfFile, ownKeyOrNew, type SigningKey } from '../signing-keys.ts';
 
@@ -27,7 +26,7 @@ const clockMarginMs = 2 * 3_600_000;
 
 interface ListenFlags {
   readonly forwardTo: URL;
-  readonly from?: Beginning;
+  readonly since?: Beginning;
   readonly types?: string;
   readonly device?: string;
   readonly key?: string;
@@ -38,6 +37,7 @@ interface ListenFlags {
 
 /** `listen`. */
 export function addListen(program: Command, session: Session): void {
+  const [since, from] = beginningOptions();
   program
     .command('listen')
     .description('forward all callbacks of the application, with valid signatures, to a local server')
@@ -46,11 +46,8 @@ export function addListen(program: Command, session: Session): void {
       'URL of the server, for example http://localhost:3000/callbacks',
       targetUrl,
     )
-    .option(
-      '--from <beginning>',
-      'start again at: now, oldest, a time such as 2h (ago), or a date',
-      beginning,
-    )
+    .addOption(since)
+    .addOption(from)
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--no-resends', 'leave out callbacks that redeliver, recover or an operator sends again')
@@ -74,7 +71,7 @@ stored or shown. If no key was issued, hc signs with its own key, which it shows
 
 Examples:
   $ hc listen --forward-to http://localhost:3000/callbacks
-  $ hc listen --forward-to http://localhost:3000 --from 1h --types notify-boot
+  $ hc listen --forward-to http://localhost:3000 --since 1h --types notify-boot
   $ hc listen --forward-to http://localhost:3000 --json | jq 'select(.status != 204)'
 `,
     )
@@ -83,11 +80,10 @@ Examples:
 
 async function run(session: Session, flags: ListenFlags): Promise<void> {
   if (flags.key !== undefined && flags.ownKey) {
-    throw new CliError(cliExitCodes.usage, 'Give one of --key and --own-key.');
+    throw usageError('Give one of --key and --own-key.');
   }
   if (flags.forwardTo.protocol === 'http:' && !flags.allowHttp && !isThisMachine(flags.forwardTo.hostname)) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       `${shownUrl(flags.forwardTo)} is plain http to another machine, where callbacks can be intercepted. Use https, or allow http with --allow-http.`,
     );
   }
@@ -105,9 +101,9 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       untilSuccess(() => readFeed(api, filter, place, limit), patient);
     const opened = await Position.open(
       positionFile(session, flags, filter),
-      flags.from !== undefined,
+      flags.since !== undefined,
       async () => {
-        const from = flags.from ?? 'now';
+        const from = flags.since ?? 'now';
         const start = await startOf(from, read);
         if (!start) return undefined;
         const wantedSinceMs = from === 'oldest' ? 0 : from === 'now' ? Date.now() - clockMarginMs : from;
@@ -120,7 +116,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       session.note(
         `Forwarding callbacks of ${api.applicationId} to ${shownUrl(flags.forwardTo)}, signed with ${key.whose}. Ctrl-C ends.`,
       );
-      session.note(isNew ? beginningText(flags.from ?? 'now') : 'Continuing where the last run stopped.');
+      session.note(isNew ? beginningText(flags.since ?? 'now') : 'Continuing where the last run stopped.');
       await listen({
         ...{
           api,
@@ -139,7 +135,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
     } finally {
       position.close();
     }
-    if (cut.aborted) throw new CliError(interruptedCode, 'The event in progress was not answered.');
+    if (cut.aborted) throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
     session.note('Ended. The next run continues from here.');
   } finally {
     off();
@@ -217,7 +213,7 @@ function shownUrl(url: URL): string {
 
 function beginningText(from: Beginning): string {
   if (from === 'now') {
-    return 'Starting with new events (--from oldest or --from 2h also forwards earlier events).';
+    return 'Starting with new events (--since oldest or --since 2h also forwards earlier events).';
   }
   if (from === 'oldest') return 'Starting with the oldest stored event.';
   return `Starting with events since ${new Date(from).toISOString()}.`;

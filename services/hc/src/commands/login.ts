@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { fields, visible } from '@headset-cloud/cli/output.ts';
 import { readSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
@@ -127,13 +127,13 @@ async function secretTyped({ keyboard, terminal, files }: Session): Promise<stri
     ? await ask(keyboard, terminal.err, "The client's secret (it is not shown): ", true)
     : await files.text(standard, "The client's secret");
   if (secret.trim() !== '') return secret.trim();
-  throw new CliError(cliExitCodes.usage, 'The secret is empty. Nothing was stored.');
+  throw usageError('The secret is empty. Nothing was stored.');
 }
 
 /** Reads credentials from a file in the form of make up's demo.json. */
 function readGiven(path: string): Partial<StoredCredentials> {
   const text = readSecretFile(path, 'The file of --from');
-  if (text === undefined) throw new CliError(cliExitCodes.usage, `There is no file ${path}.`);
+  if (text === undefined) throw usageError(`There is no file ${path}.`);
   const given: Record<string, string> = {};
   try {
     const all = JSON.parse(text) as Readonly<Record<string, unknown>>;
@@ -143,7 +143,7 @@ function readGiven(path: string): Partial<StoredCredentials> {
     }
   } catch {
     // The parser's message would contain a part of the file.
-    throw new CliError(cliExitCodes.usage, `The file ${path} is not JSON.`);
+    throw usageError(`The file ${path} is not JSON.`);
   }
   return given;
 }

@@ -1,10 +1,9 @@
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
-import { listLimit } from '@headset-cloud/cli/options.ts';
+import { CliError, exitCodes, refusedError } from '@headset-cloud/cli/exit-codes.ts';
+import { imei, transactionId } from '@headset-cloud/cli/ids.ts';
 import { fields, visible } from '@headset-cloud/cli/output.ts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { limitOption } from '@headset-cloud/cli/paging.ts';
+import { type Command, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
-import { imei } from '../feed.ts';
-import { interruptedCode } from '../prompt.ts';
 import { interruptible, pause, type Session, untilSuccess } from '../session.ts';
 
 interface Transaction {
@@ -48,7 +47,7 @@ export function addTransactions(program: Command, session: Session): void {
     .addOption(
       new Option('--order <order>', 'order by creation').choices(['newest', 'oldest']).default('newest'),
     )
-    .option('--limit <transactions>', 'maximum to show, up to 1000', listLimit, 100)
+    .addOption(limitOption('transactions'))
     .action((options: ListOptions) => list(session, options));
 
   group
@@ -121,11 +120,14 @@ async function watch(session: Session, id: number): Promise<void> {
       else await pause(session.pollMs, stop);
     }
     if (!end)
-      throw new CliError(interruptedCode, `Transaction ${id} continues: its state is ${visible(shown)}.`);
+      throw new CliError(
+        exitCodes.interrupted,
+        `Transaction ${id} continues: its state is ${visible(shown)}.`,
+      );
     const outcome = await outcomeOf(session, api, end, stop);
     if (outcome) await session.emit(outcome, outcomeLine);
     if (end.transactionStatus === 'canceled' || (outcome && outcome.result !== 'success')) {
-      throw new CliError(cliExitCodes.refused, `Transaction ${id} did not succeed.`);
+      throw refusedError(`Transaction ${id} did not succeed.`);
     }
     if (!outcome) session.note('Its callback is not available yet: hc deliveries list --transaction ID');
   } finally {
@@ -190,11 +192,4 @@ function describe(transaction: Transaction): string {
     ['created', transaction.createdAt],
     ['updated', transaction.updatedAt],
   ]);
-}
-
-/** Parses a transaction id for commander. */
-export function transactionId(text: string): number {
-  const id = /^\d{1,16}$/.test(text) ? Number(text) : 0;
-  if (id < 1 || !Number.isSafeInteger(id)) throw new InvalidArgumentError('It is not a transaction id.');
-  return id;
 }

@@ -1,8 +1,8 @@
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import { suggesting } from '@headset-cloud/cli/completion.ts';
+import { exceptOutputClosed, refusedError, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/cli/output.ts';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../api.ts';
-import { suggesting } from '../completion.ts';
 import { eventTypes } from '../event-types.ts';
 import type { Session } from '../session.ts';
 
@@ -93,11 +93,10 @@ Examples:
       session.show(result, resultText);
       await session.terminal.flushed?.().catch(exceptOutputClosed);
       if (result.reason !== null) {
-        throw new CliError(cliExitCodes.refused, `The callback was not accepted: ${visible(result.reason)}`);
+        throw refusedError(`The callback was not accepted: ${visible(result.reason)}`);
       }
       if (result.verification && result.verification.refused !== true) {
-        throw new CliError(
-          cliExitCodes.refused,
+        throw refusedError(
           result.verification.refused === false
             ? 'The receiver accepted a callback with a wrong signature, so it does not verify signatures. Verify both signatures before any other processing.'
             : 'The receiver neither accepted nor rejected the wrong signature. It must answer 4xx.',
@@ -129,8 +128,7 @@ async function destinationOf(api: Api, type: string): Promise<string> {
   const near = eventTypes
     .map((one) => one.type)
     .filter((name) => name.includes(type.replace(/^notify-/, '')));
-  throw new CliError(
-    cliExitCodes.usage,
+  throw usageError(
     `There is no type ${visible(type)}. ${near.length > 0 ? `Did you mean ${visible(near.join(', '))}?` : 'hc trigger lists them.'}`,
   );
 }

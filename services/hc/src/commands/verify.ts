@@ -1,10 +1,16 @@
 import { statSync } from 'node:fs';
-import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/cli/exit-codes.ts';
+import {
+  CliError,
+  exceptOutputClosed,
+  exitCodes,
+  refusedError,
+  usageError,
+} from '@headset-cloud/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/cli/output.ts';
 import { standard } from '@headset-cloud/cli/standard-streams.ts';
+import { instant, instantForms } from '@headset-cloud/cli/time.ts';
 import type { Command } from 'commander';
 import { type Api, ApiError } from '../api.ts';
-import { pastTime } from '../feed.ts';
 import type { Session } from '../session.ts';
 import { applicationKey, keyOfFile, ownKey, type SigningKey } from '../signing-keys.ts';
 import { checkSignatures, type SignatureReport } from '../verify/check-signatures.ts';
@@ -24,11 +30,7 @@ export function addVerify(program: Command, session: Session): void {
       'check the signatures of a stored callback, and report what is wrong: time, key, or a changed body',
     )
     .option('--key <file>', 'verify with the key of this file; -: standard input')
-    .option(
-      '--received <time>',
-      "when it was received: 2h (before now) or a date; default: the file's time",
-      pastTime,
-    )
+    .option('--received <time>', `when it was received: ${instantForms}; default: the file's time`, instant)
     .option('--offline', 'do not read the key and the sent body from the API')
     .addHelpText(
       'after',
@@ -56,8 +58,7 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
   if (issued) keys.push(issued);
   if (own) keys.push(own);
   if (keys.length === 0) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       'No key to verify with: run hc login (the application needs a key), or give --key FILE.',
     );
   }
@@ -68,7 +69,7 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
   );
   await session.terminal.flushed?.().catch(exceptOutputClosed);
   if (report.problems.length > 0) {
-    throw new CliError(cliExitCodes.refused, report.problems.map(visible).join('\n'));
+    throw refusedError(report.problems.map(visible).join('\n'));
   }
 }
 
@@ -77,8 +78,7 @@ async function readStored({ files }: Session, file: string): Promise<StoredCallb
   try {
     return parseStored(content);
   } catch (cause) {
-    throw new CliError(
-      cliExitCodes.usage,
+    throw usageError(
       `The callback cannot be read: ${visible((cause as Error).message)}. hc verify --help shows the forms.`,
       { cause },
     );
@@ -90,7 +90,7 @@ function loggedIn(session: Session): Api | undefined {
   try {
     return session.api('cws:application:read');
   } catch (error) {
-    if (error instanceof CliError && error.exitCode === cliExitCodes.unauthenticated) return undefined;
+    if (error instanceof CliError && error.exitCode === exitCodes.unauthenticated) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CliError, cliExitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { type CliError, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import { takePidLock } from '@headset-cloud/cli/pid-lock.ts';
 import { makePrivateFolder, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { storing } from '../places.ts';
@@ -182,8 +182,7 @@ function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function damaged(path: string, line: number): CliError {
-  return new CliError(
-    cliExitCodes.refused,
+  return refusedError(
     `The file of the position, ${path}, is damaged in line ${line}. Choose a start: --from oldest, --from 2h or --from now.`,
   );
 }
@@ -193,8 +192,7 @@ function lock(path: string): () => void {
   const file = `${path}.lock`;
   const taken = takePidLock(file);
   if ('release' in taken) return taken.release;
-  throw new CliError(
-    cliExitCodes.refused,
+  throw refusedError(
     `Another hc listen (process ${taken.holder}) forwards the same events to this address. Stop it first, or forward to another URL.\n(If process ${taken.holder} is another program, remove ${file}.)`,
   );
 }

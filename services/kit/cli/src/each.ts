@@ -1,4 +1,4 @@
-import { CliError, cliExitCodes } from './exit-codes.ts';
+import { CliError, exitCodes, refusedError } from './exit-codes.ts';
 
 /** Results of a command for many items. */
 export interface Outcome {
@@ -32,8 +32,8 @@ export async function attemptEach(
       if (!(error instanceof CliError)) throw error;
       failed.push({ item, error });
       report(`${item}: ${error.message}\n`);
-      unanswered = error.exitCode === cliExitCodes.unreachable ? unanswered + 1 : 0;
-      if (unanswered === mostUnanswered || error.exitCode === cliExitCodes.unauthenticated) {
+      unanswered = error.exitCode === exitCodes.unreachable ? unanswered + 1 : 0;
+      if (unanswered === mostUnanswered || error.exitCode === exitCodes.unauthenticated) {
         return { done, failed, left: items.slice(i + 1) };
       }
     }
@@ -45,7 +45,7 @@ export async function attemptEach(
 export function requireAll({ done, failed, left }: Outcome, what: string): void {
   if (failed.length === 0) return;
   const rest = left.length > 0 ? `, ${left.length} not tried` : '';
-  throw new CliError(cliExitCodes.refused, `${done.length} ${what}, ${failed.length} failed${rest}.`);
+  throw refusedError(`${done.length} ${what}, ${failed.length} failed${rest}.`);
 }
 
 /** Does the work for each item as `attemptEach` does, and requires all. A single item fails with its own error. */

@@ -1,47 +1,36 @@
-import { InvalidArgumentError } from 'commander';
+import { Option } from 'commander';
+import { instant, instantForms } from './time.ts';
 
-/** Parses a whole number from 0 for commander. */
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text))
-    throw new InvalidArgumentError('It is not a whole number from 0 to 999999999.');
-  return Number(text);
-}
-
-/** Maximum number of entries that a service lists in one answer. */
-const mostListed = 1000;
-
-/** Parses the maximum number of list entries for commander. Rejects 0, which services read as their default. */
-export function listLimit(text: string): number {
-  const n = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (n < 1 || n > mostListed) {
-    throw new InvalidArgumentError(`It is not a whole number from 1 to ${mostListed}.`);
+class EarlierName extends Option {
+  readonly #of: Option;
+  constructor(of: Option, long: string) {
+    super(of.flags.replace(of.long as string, long));
+    this.#of = of;
+    if (of.parseArg) this.argParser(of.parseArg);
+    this.hideHelp();
   }
-  return n;
+  override attributeName(): string {
+    return this.#of.attributeName();
+  }
 }
 
-/** Line below a list of `limit` rows, which may be incomplete; empty for a shorter list. */
-export function moreHint(rows: readonly unknown[], limit: number): string {
-  return rows.length === limit ? `There may be more: --limit shows up to ${mostListed}.\n` : '';
+/** Returns an earlier name of an option, for scripts that use it. Help and completion do not show it. */
+export function earlierName(of: Option, long: string): Option {
+  return new EarlierName(of, long);
 }
 
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Parses a time such as 90s, 15m, 2h or 1d for commander; milliseconds. */
-export function duration(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('It is not a time such as 90s, 15m, 2h or 1d.');
-  return Number(count) * (unitMs[unit] as number);
+/** The option for the start of a time range. `what`: what the range is of, for example "created since". */
+export function sinceOption(what: string): Option {
+  return new Option('--since <time>', `${what}: ${instantForms}`).argParser(instant);
 }
 
-const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/i;
+/** The option for the end of a time range, for example "created until". */
+export function untilOption(what: string): Option {
+  return new Option('--until <time>', `${what}, in the same form`).argParser(instant);
+}
 
-/** Time formats that `instant` accepts, for help texts. */
-export const instantForm =
-  'ISO 8601 with its offset, such as 2026-11-24T10:00:00+09:00 or …Z; a date is 00:00 UTC';
-
-/** Parses a time for commander, whatever the machine's time zone; milliseconds since 1970. */
-export function instant(text: string): number {
-  const ms = iso.test(text) ? Date.parse(text) : Number.NaN;
-  if (!(ms > 0)) throw new InvalidArgumentError(`It is not a time: ${instantForm}.`);
-  return ms;
+/** The option for the state of deliveries. */
+export function deliveryStateOption(): Option {
+  const states = ['pending', 'delivered', 'dead', 'replaced', 'unsent'];
+  return new Option('--state <state>', 'only in this state').choices(states);
 }

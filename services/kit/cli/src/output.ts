@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { padded, widthOf } from './width.ts';
 
 /** The streams of the command line. */
 export interface Terminal {
@@ -44,7 +45,7 @@ export type Column<T> = readonly [head: string, text: (row: T) => string];
 
 /**
  * Rows under column heads, aligned; a sentence if there are no rows. Shows each row as a list of fields if a line would
- * have more than `widest` characters.
+ * take more than `widest` columns of the terminal.
  */
 export function table<T>(
   rows: readonly T[],
@@ -57,21 +58,14 @@ export function table<T>(
     columns.map(([head]) => head),
     ...rows.map((row) => columns.map(([, text]) => visible(text(row)) || '-')),
   ];
-  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => widthOf(line[i] ?? ''))));
   if (widths.reduce((sum, width) => sum + width + 2, -2) > widest) {
     return rows
       .map((row) => fields(columns.map(([head, text]): Field => [head.toLowerCase(), text(row)])))
       .join('\n');
   }
-  return cells
-    .map(
-      (line) =>
-        `${line
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const lineOf = (line: readonly string[]) => line.map((cell, i) => padded(cell, widths[i] ?? 0)).join('  ');
+  return cells.map((line) => `${lineOf(line).trimEnd()}\n`).join('');
 }
 
 /** A field: its name, and its text or texts. */
@@ -80,11 +74,11 @@ export type Field = readonly [name: string, text: string | readonly string[]];
 /** The fields of one object, one per line; several texts of a field below each other. */
 export function fields(pairs: readonly Field[]): string {
   const names = pairs.map(([name]) => visible(name));
-  const width = Math.max(...names.map((name) => name.length));
+  const width = Math.max(...names.map(widthOf));
   return pairs
     .map(([, text], i) => {
       const texts = (typeof text === 'string' ? [text] : text).map(visible);
-      return `${names[i]?.padEnd(width)}  ${texts.join(`\n${' '.repeat(width + 2)}`) || '-'}\n`;
+      return `${padded(names[i] ?? '', width)}  ${texts.join(`\n${' '.repeat(width + 2)}`) || '-'}\n`;
     })
     .join('');
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { userText } from '@headset-cloud/runtime/user-text.ts';
-import { CliError, cliExitCodes } from './exit-codes.ts';
+import { CliError, usageError } from './exit-codes.ts';
 
 /**
  * Creates a folder with mode 0700, and its missing parents. Throws the system's errors. (`recursive` is not used: with it,
@@ -93,28 +93,26 @@ export function readSecretFile(path: string, what: string): string | undefined {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw new CliError(cliExitCodes.usage, `${what} cannot be read: ${message}`, { cause });
+    throw usageError(`${what} cannot be read: ${message}`, { cause });
   }
   try {
     // Uses the open file: the path may name another file a moment later.
     const { mode, uid } = fstatSync(file);
     if ((mode & 0o077) !== 0) {
-      throw new CliError(
-        cliExitCodes.usage,
+      throw usageError(
         `${what}, ${path}, may be read or changed by others (mode ${(mode & 0o777).toString(8).padStart(4, '0')}). Run chmod 600 ${path}; if others have accounts on this machine, have a new secret made, because they may know this one.`,
       );
     }
     const own = process.getuid?.();
     if (own !== undefined && uid !== own) {
-      throw new CliError(
-        cliExitCodes.usage,
+      throw usageError(
         `${what}, ${path}, belongs to another user (id ${uid}), who may read and change it. Make one of your own.`,
       );
     }
     return userText(readFileSync(file));
   } catch (cause) {
     if (cause instanceof CliError) throw cause;
-    throw new CliError(cliExitCodes.usage, `${what}, ${path}, cannot be read: ${(cause as Error).message}.`, {
+    throw usageError(`${what}, ${path}, cannot be read: ${(cause as Error).message}.`, {
       cause,
     });
   } finally {

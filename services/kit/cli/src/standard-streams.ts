@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { userBytes, userText } from '@headset-cloud/runtime/user-text.ts';
-import { CliError, cliExitCodes, OutputClosed } from './exit-codes.ts';
+import { CliError, OutputClosed, refusedError, usageError } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 
 /** The name of a file that means standard input, or standard output. */
@@ -25,7 +25,8 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
       return of.stdin;
     },
     get columns() {
-      return of.stdout.isTTY ? of.stdout.columns : undefined;
+      // 0 for a terminal of unknown size.
+      return (of.stdout.isTTY && of.stdout.columns) || undefined;
     },
     async flushed() {
       await new Promise<void>((resolve) => {
@@ -37,11 +38,9 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
       if (!failure) return;
       const { code, message } = failure as NodeJS.ErrnoException;
       if (code === 'EPIPE') throw new OutputClosed(failure);
-      throw new CliError(
-        cliExitCodes.refused,
-        `Not everything could be written to standard output (${code ?? message}).`,
-        { cause: failure },
-      );
+      throw refusedError(`Not everything could be written to standard output (${code ?? message}).`, {
+        cause: failure,
+      });
     },
   };
 }
@@ -60,14 +59,14 @@ export function createFiles(terminal: Terminal): Files {
   let taken: { readonly what: string; bytes?: Promise<Buffer> } | undefined;
   const take = (what: string) => {
     if (taken) {
-      throw new CliError(cliExitCodes.usage, `Standard input cannot be both ${taken.what} and ${what}.`);
+      throw usageError(`Standard input cannot be both ${taken.what} and ${what}.`);
     }
-    if (!terminal.input) throw new CliError(cliExitCodes.usage, 'There is no standard input.');
+    if (!terminal.input) throw usageError('There is no standard input.');
     taken = { what };
     return { taken, input: terminal.input };
   };
   const unreadable = (what: string, reason: string, cause?: unknown) =>
-    new CliError(cliExitCodes.usage, `${what} cannot be read: ${reason}`, { cause });
+    usageError(`${what} cannot be read: ${reason}`, { cause });
 
   async function inputBytes(what: string): Promise<Buffer> {
     // Every call of a command reads the token's file.

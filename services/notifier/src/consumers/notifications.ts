@@ -11,8 +11,8 @@ import { Neighbours } from '../domain/neighbours.ts';
 import type { LogPositions } from '../feed/log-positions.ts';
 import type { DeliveryStore } from '../ports/delivery-store.ts';
 import type { ForgottenApplications } from '../ports/forgotten-applications.ts';
+import type { DeliveryRecords } from '../scheduling/delivery-records.ts';
 import type { Plan, Scheduler } from '../scheduling/scheduler.ts';
-import type { Unrecorded } from '../scheduling/unrecorded.ts';
 
 const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
   [Destination.DEVICE_EVENT]: 'deviceEvent',
@@ -31,15 +31,15 @@ export function createNotificationsHandler(options: {
   store: DeliveryStore;
   forgottenApplications: Pick<ForgottenApplications, 'read'>;
   scheduler: Pick<Scheduler, 'plan' | 'accept'>;
-  unrecorded: Unrecorded;
+  records: DeliveryRecords;
   clock: Clock;
   positions: Pick<LogPositions, 'of'>;
 }): (events: readonly LogEvent[], batch: Batch) => Promise<void> {
-  const { store, forgottenApplications, scheduler, unrecorded, clock, positions } = options;
+  const { store, forgottenApplications, scheduler, records, clock, positions } = options;
   const neighbours = new Neighbours();
   const stored = async (deliveries: readonly Delivery[]) => {
     if (deliveries.length === 0) return [];
-    await unrecorded.recordOrders(
+    await records.recordOrders(
       deliveries.flatMap(({ order, orderKey }) => (order === 'none' ? [] : orderKey)),
     );
     // A progress after a later callback of its transaction is never sent (rule B10).
@@ -60,8 +60,8 @@ export function createNotificationsHandler(options: {
     try {
       const fresh = await unstored(toSend, batch);
       if (fresh.length > 0) {
-        unrecorded.take(fresh, batch);
-        batch.settlesWith(unrecorded.settling(fresh.map(({ id }) => id)));
+        records.take(fresh, batch);
+        batch.settlesWith(records.settling(fresh.map(({ id }) => id)));
         scheduler.accept(fresh);
       }
       // After the deliveries of the same batch that are sent: other instances may claim the stored ones, and must find
@@ -83,14 +83,14 @@ export function createNotificationsHandler(options: {
       const delivery = toDelivery(event, nowMs);
       const after = neighbours.before(event.position, delivery);
       if (forgotten.has(delivery.applicationId)) continue;
-      if (unrecorded.has(delivery.id)) again.add(delivery.id);
+      if (records.lacks(delivery.id)) again.add(delivery.id);
       else if (!isBehind(delivery, latest) && !unique.has(delivery.id)) {
         unique.set(delivery.id, { ...delivery, after, position: positionOf(event) });
       }
     }
     // The first of two equal events was in an earlier batch. The offset of this batch must not be committed before that
     // batch's.
-    if (again.size > 0) batch.settlesWith(unrecorded.settling([...again]));
+    if (again.size > 0) batch.settlesWith(records.settling([...again]));
     await dispatchPlan(scheduler.plan([...unique.values()], batch.held()), batch);
   };
 }

@@ -95,6 +95,12 @@ export function givenUp(delivery: Pick<Delivery, 'lastOutcome'>, reason: string,
   return { ...ended('dead', nowMs), lastOutcome: delivery.lastOutcome || reason };
 }
 
+/** The change for a delivery that is given to any instance with free memory. */
+export function givenBack({ nextAttemptAtMs }: Pick<Delivery, 'nextAttemptAtMs'>): DeliveryChange {
+  // Not due now if it was due before: it would come after waiting ones that arrived later.
+  return { owner: null, dueAtMs: nextAttemptAtMs };
+}
+
 /**
  * True if a change is stored only while this instance owns the delivery. A delivery that was delivered is delivered,
  * whatever instance owns it now.

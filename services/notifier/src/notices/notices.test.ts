@@ -5,6 +5,7 @@ import type { NoticeStore } from '../ports/notice-store.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createNoticeStore } from '../store/notices.ts';
+import { AttemptResults } from './attempt-results.ts';
 import { Notices } from './notices.ts';
 
 const lane = 'a-1/deviceEvent';
@@ -12,9 +13,10 @@ const hourMs = 3_600_000;
 const minuteMs = 60_000;
 const stepMs = 5 * minuteMs;
 const kept = { deliveredMs: 30 * 24 * hourMs, deadMs: 90 * 24 * hourMs };
+type Instance = AttemptResults & Pick<Notices, 'check'>;
 let bed: TestBed;
 let time: FakeTime;
-let running: Notices[];
+let running: Instance[];
 /** Applications for which devices does not answer. */
 let unanswered: Set<string>;
 beforeEach(async () => {
@@ -43,7 +45,8 @@ const giveUp = (name: string, count: number, applicationId = 'a-1') => {
 };
 
 /** An instance that checks only when the test calls it. `wrapped` wraps its store. */
-function start(wrapped: (store: NoticeStore) => NoticeStore = (store) => store): Notices {
+function start(wrapped: (store: NoticeStore) => NoticeStore = (store) => store): Instance {
+  const results = new AttemptResults(time);
   const notices = new Notices({
     store: wrapped(createNoticeStore(bed.store, kept, time)),
     deliveries: new MongoDeliveryStore(bed.store, 'instance', kept, time),
@@ -54,12 +57,14 @@ function start(wrapped: (store: NoticeStore) => NoticeStore = (store) => store):
       },
     },
     forgottenApplications: { read: async () => new Set() },
+    results,
     ...{ scheduler: { foundWork() {} }, metrics: { notices: { inc() {} } }, time },
     logger: createLogger({ service: 'notifier', level: 'silent' }),
     ...{ afterMs: hourMs, everyMs: minuteMs },
   });
-  running.push(notices);
-  return notices;
+  const instance = Object.assign(results, { check: () => notices.check() });
+  running.push(instance);
+  return instance;
 }
 
 type Write = 'insert' | 'failed' | 'end';

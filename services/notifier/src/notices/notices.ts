@@ -20,8 +20,8 @@ import type { DeliveryStore } from '../ports/delivery-store.ts';
 import type { Destinations } from '../ports/destinations.ts';
 import type { ForgottenApplications } from '../ports/forgotten-applications.ts';
 import type { NoticeStore } from '../ports/notice-store.ts';
-import type { HealthWatch } from '../scheduling/destination-health.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
+import type { AttemptResults } from './attempt-results.ts';
 
 export interface NoticesOptions {
   readonly store: NoticeStore;
@@ -29,6 +29,7 @@ export interface NoticesOptions {
   readonly destinations: Destinations;
   readonly forgottenApplications: Pick<ForgottenApplications, 'read'>;
   readonly scheduler: Pick<Scheduler, 'foundWork'>;
+  readonly results: AttemptResults;
   readonly metrics: Pick<NotifierMetrics, 'notices'>;
   readonly time: Time;
   readonly logger: Logger;
@@ -47,12 +48,8 @@ const intervalsAtStart = 60;
  * them with the stored outages, and reads the dead deliveries of finished intervals. The id of a notice is derived from
  * its cause. So a notice that another instance, or a process before a crash, has stored is not stored again.
  */
-export class Notices implements HealthWatch {
+export class Notices {
   readonly #o: NoticesOptions;
-  /** First failure since the last check, and the last reason. */
-  readonly #failing = new Map<string, { readonly atMs: number; readonly reason: AttemptReason }>();
-  /** Settings that have accepted a callback (true) or lost their URL (false) since the last check. */
-  readonly #ended = new Map<string, boolean>();
   /** Dead deliveries whose notices are not stored yet. */
   readonly #dead = new Map<string, DeadGroup>();
   /** Start of the previous check, and end of the last interval whose dead deliveries were read. */
@@ -77,32 +74,18 @@ export class Notices implements HealthWatch {
     return this.#repetition.stop();
   }
 
-  failed(lane: string, reason: AttemptReason): void {
-    const atMs = this.#failing.get(lane)?.atMs ?? this.#o.time.now();
-    this.#failing.set(lane, { atMs, reason });
-  }
-
-  delivered(lane: string): void {
-    this.#failing.delete(lane);
-    this.#ended.set(lane, true);
-  }
-
-  unset(lane: string): void {
-    this.#failing.delete(lane);
-    if (!this.#ended.has(lane)) this.#ended.set(lane, false);
-  }
-
   /** Creates the notices that are due. Repeated after `start`; tests call it directly. */
   async check(): Promise<number> {
+    const { ended, failing } = this.#o.results;
     const outages = new Map((await this.#o.store.outages()).map((outage) => [outage.lane, outage]));
     const errors: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => errors.push(error));
-    for (const [lane, isDelivered] of [...this.#ended]) {
+    for (const [lane, isDelivered] of [...ended]) {
       await attempt(this.#end(lane, outages.get(lane), isDelivered));
     }
-    for (const [lane, { atMs, reason }] of [...this.#failing]) {
+    for (const [lane, { atMs, reason }] of [...failing]) {
       // If the work fails, the next failed attempt repeats it.
-      this.#failing.delete(lane);
+      failing.delete(lane);
       await attempt(this.#continue(lane, atMs, reason));
     }
     await attempt(this.#readDead());
@@ -112,7 +95,7 @@ export class Notices implements HealthWatch {
   }
 
   async #end(lane: string, outage: Outage | undefined, isDelivered: boolean): Promise<void> {
-    const { store, deliveries, time } = this.#o;
+    const { store, deliveries, time, results } = this.#o;
     if (outage) {
       const { failing } = outageIds(outage);
       const hasNotice = (await deliveries.known([failing])).has(failing);
@@ -125,7 +108,7 @@ export class Notices implements HealthWatch {
       if (!hasNotice || isDelivered) await store.end(outage);
     }
     // Unless it has accepted a callback in the meantime.
-    if (this.#ended.get(lane) === isDelivered) this.#ended.delete(lane);
+    if (results.ended.get(lane) === isDelivered) results.ended.delete(lane);
   }
 
   async #continue(lane: string, atMs: number, reason: AttemptReason): Promise<void> {

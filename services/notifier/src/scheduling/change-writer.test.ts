@@ -1,5 +1,6 @@
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
-import type { ConditionalChange, DeliveryStore } from '../ports/delivery-store.ts';
+import { createFakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
+import type { ConditionalChange } from '../ports/delivery-store.ts';
 import { ChangeWriter } from './change-writer.ts';
 
 const logger = createLogger({ service: 'notifier', level: 'silent' });
@@ -14,8 +15,9 @@ function slowStore(takes: number) {
       if (changes.length > takes)
         throw Object.assign(new Error('timed out'), { name: 'MongoNetworkTimeoutError' });
       stored.push(...changes.map(({ id }) => id));
+      return new Set<string>();
     },
-  } as unknown as DeliveryStore;
+  };
   return { store, stored, sizes };
 }
 
@@ -42,4 +44,35 @@ test('writes grow again as soon as the database keeps up', async () => {
   for (const id of more) writer.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
   await writer.stored(more);
   expect(Math.max(...sizes)).toBe(1000);
+});
+
+test('each change reports its end: changes that are merged into one write end together', async () => {
+  const written: ConditionalChange[] = [];
+  const apply = async (changes: readonly ConditionalChange[]) => {
+    written.push(...changes);
+    return new Set(['n-2']);
+  };
+  const writer = new ChangeWriter({ apply }, logger);
+  const add = (id: string, change: ConditionalChange['change']) =>
+    writer.add({ id, change, onlyIfOwner: 'a' });
+  const ends = [add('n-1', { attempts: 1 }), add('n-1', { status: 'dead' }), add('n-2', { status: 'dead' })];
+  expect(writer.has('n-1')).toBe(true);
+  expect(await Promise.all(ends)).toEqual(['stored', 'stored', 'lost']);
+  expect(written.map(({ id, change }) => [id, change])).toEqual([
+    ['n-1', { attempts: 1, status: 'dead' }],
+    ['n-2', { status: 'dead' }],
+  ]);
+  expect(writer.has('n-1')).toBe(false);
+});
+
+test('a flush that takes too long gives the rest up, and nothing waits for it any longer', async () => {
+  const time = createFakeTime();
+  const writer = new ChangeWriter({ apply: () => new Promise(() => {}) }, logger, time);
+  const end = writer.add({ id: 'n-1', change: { status: 'dead' }, onlyIfOwner: 'a' });
+  const stored = writer.stored(['n-1']);
+  const flushed = writer.flush(1000);
+  await time.advance(1000);
+  await Promise.all([flushed, stored]);
+  expect(await end).toBe('given up');
+  expect(await writer.add({ id: 'n-2', change: { status: 'dead' }, onlyIfOwner: 'a' })).toBe('given up');
 });

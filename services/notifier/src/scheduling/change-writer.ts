@@ -11,41 +11,50 @@ const gatherMs = 10;
 const fullAt = 5000;
 
 /**
+ * End of a change. lost: the change has a whole delivery, which another instance has stored and owns (`DeliveryStore.apply`).
+ * given up: the process stops before the change is stored.
+ */
+export type WriteResult = 'stored' | 'lost' | 'given up';
+
+interface Write {
+  readonly changed: ConditionalChange;
+  readonly result: PromiseWithResolvers<WriteResult>;
+}
+
+/**
  * Stores outcomes of deliveries, many in one write. A change is durable some milliseconds after it was added. A crash
  * before that only repeats a callback with the same webhook-id. Changes are kept until the database has stored them.
  */
 export class ChangeWriter {
-  readonly #store: DeliveryStore;
+  readonly #store: Pick<DeliveryStore, 'apply'>;
   readonly #logger: Logger;
   readonly #time: Time;
-  #waiting = new Map<string, ConditionalChange>();
-  #writing = new Map<string, ConditionalChange>();
+  #waiting = new Map<string, Write>();
+  #writing = new Map<string, Write>();
   #running: Promise<void> | undefined;
-  #afterWrite: PromiseWithResolvers<void> | undefined;
   #givenUp = false;
   /** Maximum changes of the next write: half of a write that was too large for the database, then slowly more. */
   #most = maxBatch;
 
-  constructor(store: DeliveryStore, logger: Logger, time: Time = systemTime) {
+  constructor(store: Pick<DeliveryStore, 'apply'>, logger: Logger, time: Time = systemTime) {
     this.#store = store;
     this.#logger = logger;
     this.#time = time;
   }
 
-  /** Called when changes can be added again. */
-  onNotFull: () => void = () => {};
-  /** Called when a delivery is stored for the first time; `lost`: it belongs to another instance. */
-  onRecorded: (id: string, lost: boolean) => void = () => {};
-
-  add(added: ConditionalChange): void {
+  /** Adds a change. Resolves when it has ended; never rejects. */
+  add(added: ConditionalChange): Promise<WriteResult> {
     const { id, change } = added;
     const earlier = this.#waiting.get(id);
+    const result = earlier?.result ?? Promise.withResolvers<WriteResult>();
     // One write has at most one change of a delivery: a later change is merged into the earlier one.
-    this.#waiting.set(
-      id,
-      earlier ? { ...added, whole: earlier.whole, change: { ...earlier.change, ...change } } : added,
-    );
+    const changed = earlier
+      ? { ...added, whole: earlier.changed.whole, change: { ...earlier.changed.change, ...change } }
+      : added;
+    this.#waiting.set(id, { changed, result });
+    if (this.#givenUp) result.resolve('given up');
     this.#running ??= this.#run();
+    return result.promise;
   }
 
   /** True while a change of this delivery is not stored. */
@@ -55,51 +64,55 @@ export class ChangeWriter {
 
   /** The end of this delivery while it is not stored yet. */
   endOf(id: string): 'delivered' | 'dead' | 'replaced' | undefined {
-    const status = (this.#waiting.get(id) ?? this.#writing.get(id))?.change.status;
+    const status = this.#unstored(id)[0]?.changed.change.status;
     return status === 'pending' ? undefined : status;
   }
 
   /** True if this delivery has left its order, by its end or its first attempt, and that is not stored yet. */
   left(id: string): boolean {
-    return [this.#waiting.get(id), this.#writing.get(id)].some(
-      (unstored) => unstored?.change.order === 'none' || (unstored?.change.status ?? 'pending') !== 'pending',
+    return this.#unstored(id).some(
+      ({ changed: { change } }) => change.order === 'none' || (change.status ?? 'pending') !== 'pending',
     );
   }
 
-  /** Resolves when all changes of these deliveries are stored, or storing was given up at a shutdown. */
+  /** Resolves when the changes of these deliveries that were added so far have ended. */
   async stored(ids: readonly string[]): Promise<void> {
-    while (!this.#givenUp && ids.some((id) => this.has(id))) {
-      this.#afterWrite ??= Promise.withResolvers();
-      await this.#afterWrite.promise;
-    }
+    await Promise.all(ids.flatMap((id) => this.#unstored(id)).map(({ result }) => result.promise));
   }
 
+  /** True while too many changes are unstored to start anything new. */
   get full(): boolean {
     return this.#waiting.size >= fullAt;
   }
 
-  /** Resolves when everything added so far is stored, at the latest after `timeoutMs`. */
+  /** Resolves when everything added so far is stored, at the latest after `timeoutMs`. Then the rest is given up. */
   async flush(timeoutMs: number): Promise<void> {
     const end = new AbortController();
     await Promise.race([this.#running, this.#time.sleep(timeoutMs, { signal: end.signal }).catch(() => {})]);
     end.abort();
     this.#givenUp = true;
-    this.#wroteSome();
+    for (const { result } of [...this.#waiting.values(), ...this.#writing.values()])
+      result.resolve('given up');
+  }
+
+  /** Unstored changes of a delivery, the later one first. */
+  #unstored(id: string): Write[] {
+    return [this.#waiting.get(id), this.#writing.get(id)].filter((write) => write !== undefined);
   }
 
   async #run(): Promise<void> {
     let failures = 0;
     while (this.#waiting.size > 0) {
       if (this.#waiting.size < maxBatch && !this.#givenUp) await this.#time.sleep(gatherMs);
-      const wasFull = this.full;
       this.#writing = take(this.#waiting, maxBatch);
       while (this.#writing.size > 0) {
-        const some = [...this.#writing.values()].slice(0, this.#most);
+        const some = [...this.#writing].slice(0, this.#most);
         try {
-          const lost = await this.#store.apply(some);
-          for (const { id } of some) this.#writing.delete(id);
-          for (const { id, whole } of some) if (whole) this.onRecorded(id, lost.has(id));
-          this.#wroteSome();
+          const lost = await this.#store.apply(some.map(([, { changed }]) => changed));
+          for (const [id, { result }] of some) {
+            this.#writing.delete(id);
+            result.resolve(lost.has(id) ? 'lost' : 'stored');
+          }
           failures = 0;
           this.#most = Math.min(maxBatch, this.#most + Math.ceil(this.#most / 8));
         } catch (error) {
@@ -110,22 +123,16 @@ export class ChangeWriter {
           await this.#time.sleep(longestBackoffMs(failures, retry));
         }
       }
-      if (wasFull && !this.full) this.onNotFull();
     }
     this.#running = undefined;
   }
-
-  #wroteSome(): void {
-    this.#afterWrite?.resolve();
-    this.#afterWrite = undefined;
-  }
 }
 
-function take(from: Map<string, ConditionalChange>, count: number): Map<string, ConditionalChange> {
-  const taken = new Map<string, ConditionalChange>();
-  for (const [id, change] of from) {
+function take(from: Map<string, Write>, count: number): Map<string, Write> {
+  const taken = new Map<string, Write>();
+  for (const [id, write] of from) {
     if (taken.size >= count) break;
-    taken.set(id, change);
+    taken.set(id, write);
     from.delete(id);
   }
   return taken;

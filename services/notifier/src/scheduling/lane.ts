@@ -5,12 +5,14 @@ import { type Delivery, laneParts } from '../domain/delivery.ts';
 import { lanePauseMs, type TryOutcome } from '../domain/next-step.ts';
 import { type TimeLimit, whileNotTaken } from '../domain/time-limit.ts';
 import { claimCount, isCrowded, type Memory, windowOf, windowUnitsOf } from '../domain/window.ts';
+import type { NotifierMetrics } from '../metrics.ts';
 import type { Admission, Attempts } from './attempts.ts';
+import type { ChangeWriter } from './change-writer.ts';
 import type { Claims } from './claims.ts';
+import type { DeliveryRecords } from './delivery-records.ts';
 import type { DestinationHealth, DestinationHealths, DestinationUser } from './destination-health.ts';
-import { LaneQueue, type Taken } from './lane-queue.ts';
-import type { StepRunner } from './step-runner.ts';
-import type { Unrecorded } from './unrecorded.ts';
+import type { FinishedOrders } from './finished-orders.ts';
+import { type Changed, LaneQueue, type Taken } from './lane-queue.ts';
 
 /** Settings of every lane. */
 export interface LaneSettings {
@@ -29,9 +31,11 @@ export interface LaneContext {
   readonly random: () => number;
   readonly settings: LaneSettings;
   readonly attempts: Attempts;
-  readonly steps: StepRunner;
   readonly claims: Claims;
-  readonly unrecorded: Pick<Unrecorded, 'has' | 'mayGo' | 'record'>;
+  readonly writer: Pick<ChangeWriter, 'full' | 'has'>;
+  readonly records: Pick<DeliveryRecords, 'lacks' | 'mayGo' | 'record' | 'recorded' | 'change'>;
+  readonly finished: FinishedOrders;
+  readonly metrics: Pick<NotifierMetrics, 'dead'>;
   readonly healths: DestinationHealths;
   readonly memory: Memory;
   readonly stopping: () => boolean;
@@ -47,8 +51,13 @@ const soonMultiple = 4;
  * database read.
  */
 const keptForMs = 60_000;
+/** Time until the next check whether changes can be stored again; milliseconds. */
+const fullWaitMs = 50;
 
-/** Works on one application's setting: decides when deliveries start, and refills from the database. */
+/**
+ * Works on one application's setting: decides when deliveries start, and refills its queue from the database. Stores
+ * the changes that the queue returns.
+ */
 export class Lane implements DestinationUser {
   readonly name: string;
   readonly #c: LaneContext;
@@ -78,7 +87,7 @@ export class Lane implements DestinationUser {
   constructor(name: string, context: LaneContext) {
     this.name = name;
     this.#c = context;
-    this.#queue = new LaneQueue(() => this.dispatch(), context.time);
+    this.#queue = new LaneQueue(context.time, context.finished);
     this.#usedAtMs = context.time.monotonicNow();
     this.#health = context.healths.ofUnknown();
   }
@@ -138,10 +147,15 @@ export class Lane implements DestinationUser {
 
   /** Adds deliveries that this instance owns. */
   accept(deliveries: readonly Delivery[]): void {
-    this.#usedAtMs = this.#c.time.monotonicNow();
-    const patientUntilMs = this.#c.time.monotonicNow() + this.#c.settings.orderWaitMs;
+    const { time, settings, records } = this.#c;
+    this.#usedAtMs = time.monotonicNow();
+    const patientUntilMs = time.monotonicNow() + settings.orderWaitMs;
     for (const delivery of deliveries) {
-      for (const replaced of this.#queue.add({ delivery, patientUntilMs })) this.#c.steps.replace(replaced);
+      const entry: QueueEntry = { delivery, patientUntilMs };
+      this.#store(this.#queue.add(entry));
+      void records.recorded(delivery.id).then((mine) => {
+        if (!mine) this.drop(entry);
+      });
     }
   }
 
@@ -155,56 +169,27 @@ export class Lane implements DestinationUser {
     this.#queue.drop(entry);
   }
 
+  /** Starts deliveries that may start now, and claims more. */
   dispatch(): void {
-    const { steps, stopping } = this.#c;
-    if (stopping() || steps.full) return;
-    const now = this.#c.time.monotonicNow();
-    if (now < this.#pausedUntilMs) {
-      this.#wakeAt(this.#pausedUntilMs);
-      return;
+    const { stopping, time, writer } = this.#c;
+    if (stopping()) return;
+    const now = time.monotonicNow();
+    this.#queue.wake();
+    let nextMs = this.#queue.wakeAtMs;
+    if (writer.full) {
+      if (this.#queue.size > 0 || this.#maybeMore) nextMs = now + fullWaitMs;
+    } else if (now < this.#pausedUntilMs) nextMs = this.#pausedUntilMs;
+    else {
+      nextMs = Math.min(nextMs, this.#startReady(now));
+      this.#refill();
     }
-    while (this.#queue.readyCount > 0) {
-      const health = this.#health;
-      if (!health.breaker.mayStart(now)) {
-        if (health.breaker.notBeforeMs > now) this.#wakeAt(health.breaker.notBeforeMs);
-        break;
-      }
-      const taken = this.#queue.take();
-      if (!taken) break;
-      health.breaker.enter();
-      this.#active++;
-      void this.#work(taken, health);
-    }
-    this.#refill();
+    this.#wakeAt(nextMs);
   }
 
   /** Releases deliveries whose maximum wait for others is over; gives up deliveries after their time limit. */
   tidy(): void {
-    this.#queue.separate(this.#c.time.monotonicNow());
-    this.expire();
-  }
-
-  /**
-   * Gives up deliveries after their time limit while the destination does not accept callbacks, and so frees memory for
-   * others.
-   */
-  expire(): void {
-    if (this.#taking) return;
-    const { time, settings, steps } = this.#c;
-    const { probes } = this.#health;
-    const unset = this.#unset;
-    const recent = unset ? 'no address' : probes.recent;
-    const now = time.now();
-    let tooFew = false;
-    const isOver = ({ delivery }: QueueEntry) => {
-      const standing = whileNotTaken(delivery, recent, now, settings.limit);
-      tooFew ||= standing === 'too few attempts';
-      return standing === 'over';
-    };
-    const reason = unset ? 'destination not set' : 'destination failing';
-    for (const entry of this.#queue.pick(isOver)) steps.giveUp(entry, reason);
-    // Other instances, and this one before its start, may have made more probes than are known here.
-    if (tooFew) void probes.refresh()?.then(() => this.expire());
+    this.#queue.separate();
+    this.#expire();
   }
 
   /** Gives every delivery that is not being worked on back to the database. */
@@ -240,6 +225,45 @@ export class Lane implements DestinationUser {
     this.#health.leave(this);
   }
 
+  /**
+   * Gives up deliveries after their time limit while the destination does not accept callbacks, and so frees memory for
+   * others.
+   */
+  #expire(): void {
+    if (this.#taking) return;
+    const { time, settings } = this.#c;
+    const { probes } = this.#health;
+    const unset = this.#unset;
+    const recent = unset ? 'no address' : probes.recent;
+    const now = time.now();
+    let tooFew = false;
+    const isOver = (delivery: Delivery) => {
+      const standing = whileNotTaken(delivery, recent, now, settings.limit);
+      tooFew ||= standing === 'too few attempts';
+      return standing === 'over';
+    };
+    this.#store(this.#queue.giveUp(isOver, unset ? 'destination not set' : 'destination failing'));
+    // Other instances, and this one before its start, may have made more probes than are known here.
+    if (tooFew) void probes.refresh()?.then(() => this.#expire());
+  }
+
+  /** Starts ready deliveries. Returns when the destination allows the next start; infinite if another event starts it. */
+  #startReady(now: number): number {
+    while (this.#queue.readyCount > 0) {
+      const health = this.#health;
+      if (!health.breaker.mayStart(now)) {
+        const { notBeforeMs } = health.breaker;
+        return notBeforeMs > now ? notBeforeMs : Number.POSITIVE_INFINITY;
+      }
+      const taken = this.#queue.take();
+      if (!taken) break;
+      health.breaker.enter();
+      this.#active++;
+      void this.#work(taken, health);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
   async #work(taken: Taken, entered: DestinationHealth): Promise<void> {
     let outcome: TryOutcome;
     try {
@@ -259,11 +283,11 @@ export class Lane implements DestinationUser {
   }
 
   async #try(entry: QueueEntry, entered: DestinationHealth): Promise<TryOutcome> {
-    const { attempts, healths, unrecorded, stopping } = this.#c;
+    const { attempts, healths, records, stopping } = this.#c;
     const { id } = entry.delivery;
     let admission: Admission;
     try {
-      const mine = unrecorded.mayGo(id) || (await unrecorded.record(id));
+      const mine = records.mayGo(id) || (await records.record(id));
       if (!mine) return { kind: 'lost' };
       admission = await attempts.admit(this.name, entry);
     } finally {
@@ -280,31 +304,38 @@ export class Lane implements DestinationUser {
     const health = healths.of(laneParts(this.name).applicationId, admission.to.url.origin);
     this.#attach(health);
     if (stopping() || !health.breaker.mayStart(this.#c.time.monotonicNow())) return { kind: 'deferred' };
-    if (unrecorded.has(id) && (health.breaker.failing || !unrecorded.mayGo(id))) {
-      void unrecorded.record(id);
+    if (records.lacks(id) && (health.breaker.failing || !records.mayGo(id))) {
+      void records.record(id);
       return { kind: 'deferred' };
     }
     return await attempts.send(entry, admission.to, health);
   }
 
   #follow(taken: Taken, outcome: TryOutcome): void {
-    const { settings, steps, memory, random, stopping } = this.#c;
+    const { settings, memory, random, stopping } = this.#c;
     const { kind } = outcome;
     const crowded = kind === 'blocked' && isCrowded(this.size, this.#window, memory);
-    steps.follow(this.#queue, taken, outcome, { crowded, stopping: stopping() });
+    this.#store(this.#queue.follow(taken, outcome, { crowded, stopping: stopping() }));
     this.#unknownInARow = kind === 'unknown' ? this.#unknownInARow + 1 : 0;
     if (kind !== 'unset' && kind !== 'unknown') return;
     const pauseMs = lanePauseMs(kind, this.#unknownInARow, settings.unsetRetryMs, random());
     this.#pausedUntilMs = this.#c.time.monotonicNow() + pauseMs;
     if (kind === 'unknown') return;
-    this.expire();
+    this.#expire();
     this.#shrinkTo(this.#window);
   }
 
   #shrinkTo(limit: number): void {
-    const evicted = this.#queue.shrink(limit);
-    if (evicted.length > 0) this.#maybeMore = true;
-    this.#c.steps.giveBack(evicted);
+    const givenBack = this.#queue.shrink(limit);
+    if (givenBack.length > 0) this.#maybeMore = true;
+    this.#store(givenBack);
+  }
+
+  #store(changes: readonly Changed[]): void {
+    for (const { delivery, change } of changes) {
+      if (change.status === 'dead') this.#c.metrics.dead.inc();
+      this.#c.records.change(delivery, change);
+    }
   }
 
   #refill(): void {
@@ -324,8 +355,8 @@ export class Lane implements DestinationUser {
         // A delivery with unstored changes was finished here, or given back. Queue and writer are asked in the same
         // tick: otherwise a try that ends in between would be missing in both.
         const unknown = this.#queue.unknownOf(answer.claimed);
-        this.accept(unknown.filter(({ id }) => !this.#c.steps.isUnstored(id)));
-        this.expire();
+        this.accept(unknown.filter(({ id }) => !this.#c.writer.has(id)));
+        this.#expire();
         if (this.#c.stopping()) this.giveBack();
       }
       this.#claiming = false;
@@ -341,11 +372,14 @@ export class Lane implements DestinationUser {
     this.#health = health;
   }
 
+  /** Dispatches again at this time, in place of an earlier plan; never if infinite. */
   #wakeAt(atMs: number): void {
-    this.#c.time.clearTimer(this.#timer);
-    this.#timer = this.#c.time.setTimeout(
-      () => this.dispatch(),
-      Math.max(1, Math.min(atMs - this.#c.time.monotonicNow(), 2 ** 31 - 1)),
-    );
+    const { time } = this.#c;
+    time.clearTimer(this.#timer);
+    const delayMs = Math.max(1, atMs - time.monotonicNow());
+    this.#timer =
+      delayMs < Number.POSITIVE_INFINITY
+        ? time.setTimeout(() => this.dispatch(), Math.min(delayMs, 2 ** 31 - 1))
+        : undefined;
   }
 }

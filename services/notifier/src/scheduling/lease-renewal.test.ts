@@ -30,8 +30,8 @@ test('a slow database gets one renewal of leases at a time', async () => {
     ...{ random: Math.random, instanceId: 'a', store, leaseMs, sweepMs: 60_000 },
     lanes: { windowSize: 10, unsetRetryMs: 1000 },
     maxInMemory: 10,
-    writer: { add: () => {}, flush: async () => {} },
-    unrecorded: { has: () => false, handOver: () => false, stop: () => {} },
+    writer: { flush: async () => {} },
+    records: { lacks: () => false, recorded: async () => true, change: () => {}, stop: () => {} },
     // Nothing is sent: only the leases are checked.
     attempts: { cut: () => {} },
     healths: new DestinationHealths({

@@ -3,7 +3,7 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { leaseIsAging } from '../domain/lease.ts';
 import type { DeliveryStore } from '../ports/delivery-store.ts';
-import type { Unrecorded } from './unrecorded.ts';
+import type { DeliveryRecords } from './delivery-records.ts';
 
 /** Maximum leases that one write renews. */
 const renewAtOnce = 100;
@@ -18,7 +18,7 @@ export interface LeaseRenewalOptions {
   readonly time: Time;
   readonly logger: Logger;
   readonly store: Pick<DeliveryStore, 'renew'>;
-  readonly unrecorded: Pick<Unrecorded, 'has'>;
+  readonly records: Pick<DeliveryRecords, 'lacks'>;
   readonly leaseMs: number;
   readonly holders: () => Iterable<LeaseHolder>;
 }
@@ -64,12 +64,12 @@ export class LeaseRenewal {
   }
 
   #aging(untilMs: number): [LeaseHolder, QueueEntry][] {
-    const { holders, unrecorded, leaseMs } = this.#o;
+    const { holders, records, leaseMs } = this.#o;
     const aging: [LeaseHolder, QueueEntry][] = [];
     for (const holder of holders()) {
       for (const entry of holder.entries()) {
         const { id, dueAtMs } = entry.delivery;
-        if (leaseIsAging(dueAtMs, untilMs, leaseMs) && !unrecorded.has(id)) aging.push([holder, entry]);
+        if (leaseIsAging(dueAtMs, untilMs, leaseMs) && !records.lacks(id)) aging.push([holder, entry]);
       }
     }
     return aging;

@@ -6,9 +6,9 @@ import { MongoDeliveryStore } from '../store/deliveries.ts';
 import { notifierSteps } from '../store/steps.ts';
 import { openWorld, type World } from '../testing/world.ts';
 import { ChangeWriter } from './change-writer.ts';
+import { DeliveryRecords } from './delivery-records.ts';
 import { FinishedOrders } from './finished-orders.ts';
 import { ReadinessCheck } from './readiness.ts';
-import { Unrecorded } from './unrecorded.ts';
 
 // Two instances, a and b, on one database. The tests show that the order holds when one of them is stopped for a while,
 // or when events of an order key arrive at both.
@@ -39,10 +39,9 @@ function instance(instanceId: string) {
   // With the machine's timers, because its writes need no time to pass.
   const writer = new ChangeWriter(store, logger);
   const finished = new FinishedOrders();
-  const unrecorded = new Unrecorded({ time, instanceId, leaseMs, writer });
-  writer.onRecorded = (id, lost) => unrecorded.recorded(id, lost);
-  const readiness = new ReadinessCheck({ time, store, writer, finished, unrecorded, leaseMs });
-  return { store, writer, readiness, finished, unrecorded };
+  const records = new DeliveryRecords({ time, instanceId, leaseMs, writer });
+  const readiness = new ReadinessCheck({ time, store, writer, finished, records, leaseMs });
+  return { store, writer, readiness, finished, records };
 }
 
 function delivery(id: string, more: Partial<Delivery> = {}): Delivery {

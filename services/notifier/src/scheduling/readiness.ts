@@ -4,8 +4,8 @@ import type { Delivery, Order } from '../domain/delivery.ts';
 import { nextCheckAtMs, patienceMs } from '../domain/order.ts';
 import { type DeliveryStore, predecessorLimit } from '../ports/delivery-store.ts';
 import type { ChangeWriter } from './change-writer.ts';
+import type { DeliveryRecords } from './delivery-records.ts';
 import type { FinishedOrders } from './finished-orders.ts';
-import type { Unrecorded } from './unrecorded.ts';
 
 /** Remaining lease below which it is renewed before a request; milliseconds. */
 const leaseMarginMs = 1000;
@@ -26,7 +26,7 @@ export interface ReadinessOptions {
   readonly store: DeliveryStore;
   readonly writer: Pick<ChangeWriter, 'endOf' | 'left' | 'stored'>;
   readonly finished: FinishedOrders;
-  readonly unrecorded: Pick<Unrecorded, 'has' | 'hasLater' | 'showEarlier'>;
+  readonly records: Pick<DeliveryRecords, 'lacks' | 'hasLater' | 'showEarlier'>;
   readonly leaseMs: number;
 }
 
@@ -44,18 +44,18 @@ export class ReadinessCheck {
    * the database is unavailable.
    */
   async of(entry: QueueEntry): Promise<Readiness> {
-    const { store, finished, unrecorded, time } = this.#o;
+    const { store, finished, records, time } = this.#o;
     const { delivery } = entry;
     const { order, orderKey, sequence } = delivery;
     // An event can be late: published by an instance that was stopped before, or a second time after a crash.
     if (order === 'ended' && delivery.replaceable) {
       // After a takeover it waits for the end of the later event in the database (`DeliveryStore.isOvertaken`).
-      const later = !delivery.takenOver && unrecorded.hasLater(delivery);
+      const later = !delivery.takenOver && records.hasLater(delivery);
       if (later || (await store.isOvertaken(delivery))) return { kind: 'overtaken' };
     }
     const patience = patienceMs(delivery, entry.patientUntilMs, time.monotonicNow());
     if (patience > 0 && !finished.knows(delivery)) {
-      if (!(await unrecorded.showEarlier(delivery)))
+      if (!(await records.showEarlier(delivery)))
         return { kind: 'blocked', untilMs: time.now() + unrecordedWaitMs };
       const untilMs = await this.#blockedUntilMs(delivery, patience);
       if (untilMs > 0) return { kind: 'blocked', untilMs };
@@ -66,10 +66,10 @@ export class ReadinessCheck {
 
   /** Renews the lease if it ends soon. False if another instance has taken the delivery. */
   async #owns(entry: QueueEntry): Promise<boolean> {
-    const { store, unrecorded, time, leaseMs } = this.#o;
+    const { store, records, time, leaseMs } = this.#o;
     const { id, dueAtMs } = entry.delivery;
     // The lease begins with the record. Until then this instance must have the log's partition.
-    if (unrecorded.has(id)) return true;
+    if (records.lacks(id)) return true;
     const now = time.now();
     if (dueAtMs - now > Math.min(leaseMarginMs, leaseMs / 2)) return true;
     const leaseUntilMs = now + leaseMs;

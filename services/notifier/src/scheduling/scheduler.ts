@@ -2,16 +2,16 @@ import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
 import { windowUnitsOf } from '../domain/window.ts';
+import type { NotifierMetrics } from '../metrics.ts';
 import type { DeliveryStore } from '../ports/delivery-store.ts';
 import type { Attempts } from './attempts.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { Claims } from './claims.ts';
+import type { DeliveryRecords } from './delivery-records.ts';
 import type { DestinationHealths } from './destination-health.ts';
 import type { FinishedOrders } from './finished-orders.ts';
 import { Lane, type LaneContext, type LaneSettings } from './lane.ts';
 import { LeaseRenewal } from './lease-renewal.ts';
-import { StepRunner } from './step-runner.ts';
-import type { Unrecorded } from './unrecorded.ts';
 
 export interface SchedulerOptions {
   readonly time: Time;
@@ -21,9 +21,8 @@ export interface SchedulerOptions {
   readonly store: DeliveryStore;
   readonly writer: ChangeWriter;
   readonly finished: FinishedOrders;
-  readonly unrecorded: Unrecorded;
-  /** Called when a delivery is given up. */
-  readonly onDead: () => void;
+  readonly records: DeliveryRecords;
+  readonly metrics: Pick<NotifierMetrics, 'dead'>;
   readonly attempts: Attempts;
   readonly healths: DestinationHealths;
   readonly lanes: LaneSettings;
@@ -68,21 +67,15 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#o = options;
-    const { time, logger, random, attempts, healths, unrecorded, maxInMemory } = options;
+    const { time, maxInMemory } = options;
     this.#context = {
-      ...{ time, logger, random, attempts, healths, unrecorded },
+      ...options,
       settings: options.lanes,
-      steps: new StepRunner({ ...options, clock: time }),
       claims: new Claims({ ...options, clock: time }),
       memory: { max: maxInMemory, free: () => this.#free() },
       stopping: () => this.#stopping,
     };
     this.#leases = new LeaseRenewal({ ...options, holders: () => this.#lanes.values() });
-    options.writer.onNotFull = () => this.#dispatchAll();
-    options.writer.onRecorded = (id, lost) => {
-      unrecorded.recorded(id, lost);
-      if (lost) this.#drop(id);
-    };
   }
 
   start(): void {
@@ -98,7 +91,7 @@ export class Scheduler {
   plan(deliveries: readonly Delivery[], held: boolean): Plan {
     const planned = this.#withOwners(deliveries);
     const soon = new Map<string, number>();
-    let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.unrecorded.free : 0;
+    let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.records.free : 0;
     const goesSoon = ({ applicationId, destination, order, replaceable, owner }: Delivery) => {
       const name = laneOf(applicationId, destination);
       const left = soon.get(name) ?? this.#lane(name).freeSoon;
@@ -112,14 +105,14 @@ export class Scheduler {
       goesSoon(delivery) ? 'toSend' : 'toStore',
     );
     const expected = planned.filter(({ owner }) => owner !== null);
-    const { unrecorded: taking } = this.#o;
+    const { records } = this.#o;
     this.#expect(expected, 1);
-    taking.expect(toSend.length);
+    records.expect(toSend.length);
     return {
       ...{ toSend, toStore },
       done: () => {
         this.#expect(expected, -1);
-        taking.expect(-toSend.length);
+        records.expect(-toSend.length);
       },
     };
   }
@@ -193,7 +186,7 @@ export class Scheduler {
     this.#o.attempts.cut();
     await this.#drained(lastMs);
     this.#leases.stop();
-    this.#o.unrecorded.stop();
+    this.#o.records.stop();
     await Promise.race([this.#sweeping, this.#o.time.sleep(lastMs, { ref: false })]);
     for (const lane of this.#lanes.values()) lane.close();
     // A delivery that is not stored as given back waits until its lease expires, so storing gets all the remaining
@@ -206,13 +199,6 @@ export class Scheduler {
     const end = this.#o.time.monotonicNow() + timeoutMs;
     const active = () => [...this.#lanes.values()].some((lane) => lane.busy);
     while (active() && this.#o.time.monotonicNow() < end) await this.#o.time.sleep(5);
-  }
-
-  /** Drops a delivery that another instance has. */
-  #drop(id: string): void {
-    for (const lane of this.#lanes.values()) {
-      for (const entry of lane.entries()) if (entry.delivery.id === id) lane.drop(entry);
-    }
   }
 
   #lane(name: string): Lane {
@@ -228,10 +214,6 @@ export class Scheduler {
     let queued = 0;
     for (const lane of this.#lanes.values()) queued += lane.taken;
     return this.#o.maxInMemory - queued;
-  }
-
-  #dispatchAll(): void {
-    for (const lane of this.#lanes.values()) lane.dispatch();
   }
 
   #sweepSoon(delayMs: number): void {

@@ -1,0 +1,27 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { ConnectResponseSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { FlowControl } from '../transport/flow-control.ts';
+
+/** A message to the headset. */
+export type Outgoing = Extract<
+  NonNullable<MessageInitShape<typeof ConnectResponseSchema>['body']>,
+  { case: string }
+>;
+
+/** Interface of the session for its offers, reports and URL requests. */
+export interface SessionContext {
+  readonly deviceId: string;
+  /** The session epoch. */
+  readonly epoch: number;
+  readonly flow: FlowControl;
+  /** Sends a message; does nothing after the end of the session. */
+  readonly send: (message: Outgoing) => void;
+  readonly isAlive: () => boolean;
+  /**
+   * Ends the session as soon as the next welcome can contain the activation. Accepted transactions start in the next
+   * session. May be called several times.
+   */
+  readonly reconnectForWelcome: () => void;
+  /** Logs the first failure and every tenth, because an unavailable service fails for all sessions. */
+  readonly logFailure: (what: string, error: unknown, attempt: number) => void;
+}
