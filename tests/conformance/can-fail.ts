@@ -1,15 +1,15 @@
 import type { FaultName } from './faults/all.ts';
 import type { Defect } from './simulator.ts';
 
-/** A simulated headset that breaks a rule, and the rule's id. */
+/** A simulated headset that violates a rule, and the rule's id. */
 export interface FaultyHeadset {
   readonly rule: string;
-  /** The defect of the headset, in a few words. */
+  /** Short description of the defect. */
   readonly name: string;
   readonly defect: Defect;
 }
 
-/** The rules that find each fault. */
+/** Ids of the rules that detect each fault. */
 const foundBy: Readonly<Record<FaultName, string>> = {
   'no-backoff': 'session/back-off',
   'welcome-resets-backoff': 'session/back-off-after-welcome',
@@ -115,12 +115,12 @@ const foundBy: Readonly<Record<FaultName, string>> = {
 const noJournal = 'rm -f "$HEADSET_DATA"/*.journal.jsonl';
 
 /**
- * Ends a suspended client, as a system does that needs its memory. It has a session of its own, so that it is
- * not suspended with the client's group, and ends when the client is gone.
+ * Shell command that kills a suspended client, like a system that runs out of memory. It runs in its own session, so
+ * that it is not suspended with the client's group, and ends after the client.
  */
 const endsSuspended = `setsid sh -c 'while sleep 0.2 && read -r stat < /proc/$1/stat; do case $stat in *") T "*) kill -9 $1 ;; *") Z "*) break ;; esac; done' - $1`;
 
-/** Every rule at least once. */
+/** All faulty headsets, at least one per rule. */
 export const faultyHeadsets: readonly FaultyHeadset[] = [
   { rule: 'session/token', name: 'another audience', defect: { options: '--audience another' } },
   {
@@ -133,7 +133,7 @@ export const faultyHeadsets: readonly FaultyHeadset[] = [
   },
   {
     rule: 'session/sleep',
-    name: 'the system ends it while it is suspended',
+    name: 'the system kills it while it is suspended',
     defect: { beside: endsSuspended },
   },
   {

@@ -3,22 +3,22 @@ import { readFileSync } from 'node:fs';
 import type { Exchange } from './exchange.ts';
 import { Broken } from './verdict.ts';
 
-/** How much of the client's output is kept, to be shown when a rule is broken; characters. */
+/** Maximum length of the kept client output, which is printed if a rule is broken; characters. */
 const keptOutput = 4000;
-/** A client that ends by itself this often during one rule is not started again. */
-const endsForgiven = 10;
+/** Maximum number of restarts per rule of a client that exits without a kill. */
+const maxUnexpectedEnds = 10;
 
 /** One line of the effects file. */
 export interface EffectLine {
   readonly transactionId: bigint;
-  /** For a command: each extra as the app got it. */
+  /** For a command: the text of each extra that the app received. */
   readonly extras?: Readonly<Record<string, string>>;
 }
 
 export interface ClientOptions {
-  /** For /bin/sh. */
+  /** Command for /bin/sh. */
   readonly command: string;
-  /** Called at each start, because the address is known only then. */
+  /** Called at each start; returns the client's environment. */
   env(): Readonly<Record<string, string>>;
   readonly effectsFile: string;
   readonly exchange: Exchange;
@@ -29,7 +29,7 @@ process.on('exit', () => {
   for (const group of groups) killGroup(group);
 });
 
-/** The client under test: a process group that is started, spoken to and killed. */
+/** The process group of the client under test. */
 export class Client {
   output = '';
   #child: ChildProcess | undefined;
@@ -41,7 +41,7 @@ export class Client {
     this.#options = options;
   }
 
-  /** Starts it; one that ends by itself (after a reset, say) is started again. */
+  /** Starts the client. A client that exits without a kill, for example after a reset, is restarted. */
   start(): void {
     this.#wanted = true;
     this.#options.exchange.note('starts the client');
@@ -64,17 +64,17 @@ export class Client {
       if (pid !== undefined) groups.delete(pid);
       if (this.#child !== child || !this.#wanted) return;
       this.#ends += 1;
-      this.#options.exchange.note(`the client ended by itself: ${signal ?? code}`);
-      if (this.#ends <= endsForgiven) setTimeout(() => this.#wanted && this.start(), 100);
+      this.#options.exchange.note(`the client has exited: ${signal ?? code}`);
+      if (this.#ends <= maxUnexpectedEnds) setTimeout(() => this.#wanted && this.start(), 100);
     });
   }
 
-  /** True when it ended by itself so often that it is not started again. */
+  /** True if the client has exited too often and is not restarted. */
   get gaveUp(): boolean {
-    return this.#ends > endsForgiven;
+    return this.#ends > maxUnexpectedEnds;
   }
 
-  /** kill -9 to the whole group; resolves when the process is gone. */
+  /** Sends SIGKILL to the process group and resolves when the client has exited. */
   async kill(): Promise<void> {
     this.#wanted = false;
     const child = this.#child;
@@ -86,14 +86,14 @@ export class Client {
     await gone;
   }
 
-  /** Suspends the whole group, as when the headset sleeps; `wake` lets it run again. */
+  /** Suspends the process group, like a sleeping headset. `wake` resumes it. */
   suspend(): void {
     this.#options.exchange.note('suspends the client');
     this.#signal('SIGSTOP');
   }
 
   wake(): void {
-    this.#options.exchange.note('lets the client run again');
+    this.#options.exchange.note('resumes the client');
     this.#signal('SIGCONT');
   }
 
@@ -107,10 +107,10 @@ export class Client {
     this.start();
   }
 
-  /** Tells the client to do something by itself: a JSON line on its standard input. */
-  tell(action: Readonly<Record<string, unknown>>): void {
+  /** Requests an action of the client: writes a JSON line to its standard input. */
+  request(action: Readonly<Record<string, unknown>>): void {
     const line = JSON.stringify(action);
-    this.#options.exchange.note(`tells the client ${line}`);
+    this.#options.exchange.note(`requests from the client: ${line}`);
     this.#child?.stdin?.write(`${line}\n`);
   }
 
@@ -139,6 +139,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // The group has ended already.
   }
 }

@@ -3,45 +3,45 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Exchange } from './exchange.ts';
 
-/** A received request and its answer. */
+/** A received request and the state of its answer. */
 export interface FileRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   /** The first requested byte; 0 without a range. */
   readonly from: number;
-  /** Only for a PUT. */
+  /** Body of a PUT; otherwise empty. */
   readonly body: Buffer;
-  /** When it was received, by the clock of `performance.now`; milliseconds. */
+  /** Time of the request on the clock of `performance.now`; milliseconds. */
   readonly atMs: number;
-  /** Number of bytes of the file that were sent. */
+  /** Number of sent bytes of the file. */
   sentBytes: number;
   closed: boolean;
 }
 
-/** How one GET or PUT is answered. */
+/** The answer to one GET or PUT. */
 export type FileAnswer =
   | 'well'
-  /** The same number of other bytes. */
+  /** The right size with wrong bytes. */
   | 'wrong-bytes'
-  /** The whole file with 200, although a range was requested. */
+  /** 200 with the whole file, even if a range was requested. */
   | 'whole'
   | { readonly status: number }
-  /** 302, or 307 for a PUT, to another address. */
+  /** 302, or 307 for a PUT, to another URL. */
   | 'elsewhere'
-  /** There is no answer, and the connection stays. */
+  /** No answer; the connection stays open. */
   | 'silent'
-  /** The connection breaks after this many bytes of the answer. */
+  /** The connection is cut after this many bytes of the answer. */
   | { readonly cutAfter: number }
-  /** The rest, or the answer to a PUT, is sent after `release`. */
+  /** The rest of the file, or the answer to a PUT, is sent after `release`. */
   | { readonly holdAfter: number };
 
 const pathPrefix = '/file/';
 
-/** An HTTP server with one file that serves ranges and accepts uploads, with configurable defects. */
+/** An HTTP server that serves one file with ranges and accepts uploads, with configurable faults. */
 export class Files {
   readonly requests: FileRequest[] = [];
-  /** How a request is answered; the number counts those of its method from 1. */
+  /** Returns the answer to a request. `number`: count of requests with this method, from 1. */
   answer: (request: FileRequest, number: number) => FileAnswer = () => 'well';
   readonly content: Buffer;
   readonly #exchange: Exchange;
@@ -57,7 +57,7 @@ export class Files {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
   }
 
-  /** A fresh address. */
+  /** Returns a new URL of the file. */
   address(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${pathPrefix}${randomUUID()}`;
   }
@@ -75,7 +75,7 @@ export class Files {
     return this.requests.filter((request) => request.method === method);
   }
 
-  /** Continues answers that were held back; later requests are answered correctly. */
+  /** Continues held answers. Later requests are answered correctly. */
   release(): void {
     this.answer = () => 'well';
     for (const go of this.#held) go();

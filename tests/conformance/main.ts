@@ -1,9 +1,9 @@
-import { type Judgement, judgeAll } from './judge.ts';
 import { rules } from './rules/all.ts';
+import { type RuleResult, testRules } from './test-rule.ts';
 
 /**
- * The conformance kit (README.md). HEADSET: the command that starts the client; RULES: ids or beginnings of
- * ids; WITHOUT: rules to leave out; TIMEOUT_MS; JOBS; VERBOSE=1. The last line counts rules.
+ * The conformance kit. README.md describes the variables HEADSET, RULES, WITHOUT, TIMEOUT_MS, STARTUP_MS, JOBS and
+ * VERBOSE. The last line counts rules.
  */
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const words = (name: string) => (process.env[name] ?? '').split(/[\s,]+/).filter(Boolean);
@@ -13,9 +13,9 @@ const number = (name: string, otherwise: number): number => {
   return value;
 };
 
-function tell({ rule, verdict, why, seconds, exchange, output }: Judgement): void {
+function print({ rule, verdict, why, seconds, exchange, output }: RuleResult): void {
   say(`${verdict.padEnd(14)} ${rule.id} (${seconds.toFixed(1)} s)${why ? `: ${why}` : ''}`);
-  const bad = verdict === 'broken' || verdict === 'not judged';
+  const bad = verdict === 'broken' || verdict === 'not tested';
   if (!bad && !process.env['VERBOSE']) return;
   say(`    The page: ${rule.sentence}`);
   for (const line of exchange) say(`    ${line}`);
@@ -25,7 +25,7 @@ function tell({ rule, verdict, why, seconds, exchange, output }: Judgement): voi
 async function main(): Promise<number> {
   const command = process.env['HEADSET'];
   if (!command) {
-    say("HEADSET is missing: the command that starts the client, e.g. make conformance HEADSET='./client'");
+    say("HEADSET is missing. Set the command that starts the client: make conformance HEADSET='./client'");
     return 2;
   }
   const [only, without] = [words('RULES'), words('WITHOUT')];
@@ -38,15 +38,15 @@ async function main(): Promise<number> {
     say(`No rule matches RULES and WITHOUT. The rules are:\n${rules.map(({ id }) => `  ${id}`).join('\n')}`);
     return 2;
   }
-  const judgements = await judgeAll(chosen, {
+  const results = await testRules(chosen, {
     command,
     timeoutMs: number('TIMEOUT_MS', 30_000),
     startupMs: number('STARTUP_MS', 60_000),
     jobs: number('JOBS', 6),
-    judged: tell,
+    onResult: print,
   });
-  const count = (verdict: Judgement['verdict']) => judgements.filter((j) => j.verdict === verdict).length;
-  const bad = judgements.filter(({ verdict }) => verdict === 'broken' || verdict === 'not judged');
+  const count = (verdict: RuleResult['verdict']) => results.filter((j) => j.verdict === verdict).length;
+  const bad = results.filter(({ verdict }) => verdict === 'broken' || verdict === 'not tested');
   if (bad.length > 0) say('\nBroken:');
   for (const { rule, why } of bad) say(`  ${rule.id}: ${rule.sentence}\n      ${why}`);
   say(`\n${count('holds')} passed, ${bad.length} failed, ${count('not applicable')} skipped`);

@@ -8,13 +8,13 @@ export const pagePath = 'proto/device_link/v1/README.md';
 /** A section of the page, without its subsections. */
 export interface Section {
   readonly title: string;
-  /** Its address on the page, as GitHub makes it. */
+  /** Anchor of the section, like on GitHub. */
   readonly anchor: string;
-  /** Its text, as `plain` makes it. */
+  /** Text of the section without markup, see `plain`. */
   readonly text: string;
 }
 
-/** The sections of the page, in order. */
+/** Returns the sections of the page in order. */
 export function readSections(): readonly Section[] {
   const page = readFileSync(join(root, pagePath), 'utf8');
   return page.split(/^#+ (?=.)/m).map((part) => {
@@ -27,17 +27,17 @@ export function readSections(): readonly Section[] {
   });
 }
 
-/** The parts of a rule's sentence; `…` joins parts that are apart on the page. */
+/** Splits a rule's sentence at `…`, which joins separate sentences of the page. */
 export function partsOf(sentence: string): readonly string[] {
   return sentence.split('…').map((part) => part.trim());
 }
 
-/** The section that contains a part of a sentence; undefined if none does. */
+/** Returns the section that contains a part of a sentence; undefined if none does. */
 export function sectionOf(part: string, sections: readonly Section[]): Section | undefined {
   return sections.find(({ text }) => text.includes(plain(part)));
 }
 
-/** The text without markup and white space, for comparison. */
+/** Removes markup and white space, for comparison. */
 function plain(text: string): string {
   return text
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

@@ -1,47 +1,43 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { type FaultyHeadset, faultyHeadsets } from './can-fail.ts';
-import { type Judgement, judge, judgeAll } from './judge.ts';
 import { rules } from './rules/all.ts';
 import { simulator } from './simulator.ts';
+import { type RuleResult, testRule, testRules } from './test-rule.ts';
 
 /**
- * Runs the kit against the simulated headset: every rule must hold, and every rule must fail for a simulated
- * headset that breaks it. RULES selects rules by the beginnings of their ids; CAN_FAIL=0 leaves the second
- * part out, CAN_FAIL=only the first. The last line counts.
+ * Runs the kit against the simulated headset: every rule must hold, and every rule must fail for a faulty simulated
+ * headset. RULES selects rules by prefixes of their ids. CAN_FAIL=0 runs only the first part, CAN_FAIL=only only the
+ * second. The last line counts checks.
  */
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const only = (process.env['RULES'] ?? '').split(/[\s,]+/).filter(Boolean);
 const chosen = (id: string) => only.length === 0 || only.some((begin) => id.startsWith(begin));
-/** Most of the time is spent waiting. */
+/** More jobs than processors, because rules mostly wait. */
 const jobs = 3 * availableParallelism();
 const startupMs = 120_000;
-/** How long a broken rule may wait for an answer that never comes. */
+/** Timeout for answers in the second part, where a faulty headset may never answer; milliseconds. */
 const shortMs = 5000;
 
 let [passed, failed] = [0, 0];
-function count(right: boolean, name: string, judgement?: Judgement): void {
+function count(right: boolean, name: string, result?: RuleResult): void {
   if (right) passed += 1;
   else failed += 1;
   say(`${right ? 'ok    ' : 'FAILED'} ${name}`);
-  if (right || !judgement) return;
-  say(`    ${judgement.verdict}: ${judgement.why}`);
-  for (const line of judgement.exchange) say(`    ${line}`);
-  say(judgement.output.replace(/^/gm, '    '));
+  if (right || !result) return;
+  say(`    ${result.verdict}: ${result.why}`);
+  for (const line of result.exchange) say(`    ${line}`);
+  say(result.output.replace(/^/gm, '    '));
 }
 
 async function holds(): Promise<void> {
   const options = { command: simulator(), timeoutMs: 60_000, startupMs, jobs };
-  const judgements = await judgeAll(
+  const results = await testRules(
     rules.filter(({ id }) => chosen(id)),
     options,
   );
-  for (const judgement of judgements) {
-    count(
-      judgement.verdict === 'holds',
-      `holds: ${judgement.rule.id} (${judgement.seconds.toFixed(1)} s)`,
-      judgement,
-    );
+  for (const result of results) {
+    count(result.verdict === 'holds', `holds: ${result.rule.id} (${result.seconds.toFixed(1)} s)`, result);
   }
 }
 
@@ -54,27 +50,23 @@ async function canFail(): Promise<void> {
       const { rule: id, name, defect } = next;
       const rule = rules.find((r) => r.id === id);
       if (!rule) {
-        count(false, `no rule is named ${id}`);
+        count(false, `unknown rule: ${id}`);
         continue;
       }
-      const judgement = await judge(rule, { command: simulator(defect), timeoutMs: shortMs, startupMs });
-      const found = judgement.verdict === 'broken';
-      const why = found ? `: ${judgement.why}` : '';
-      count(
-        found,
-        `broken: ${id} by a headset with: ${name} (${judgement.seconds.toFixed(1)} s)${why}`,
-        judgement,
-      );
+      const result = await testRule(rule, { command: simulator(defect), timeoutMs: shortMs, startupMs });
+      const found = result.verdict === 'broken';
+      const why = found ? `: ${result.why}` : '';
+      count(found, `broken: ${id} by a headset with: ${name} (${result.seconds.toFixed(1)} s)${why}`, result);
     }
   };
   await Promise.all(Array.from({ length: jobs }, work));
   for (const { id } of rules) {
-    if (!faultyHeadsets.some(({ rule }) => rule === id)) count(false, `no faulty headset breaks ${id}`);
+    if (!faultyHeadsets.some(({ rule }) => rule === id)) count(false, `no faulty headset violates ${id}`);
   }
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-// Loads both programs once, because a killed process writes nothing to the compile cache.
+// Run both programs once to fill the compile cache, because killed processes do not write to the cache.
 for (const defect of [{}, { fault: 'no-ready' }] as const) {
   execFileSync('/bin/sh', ['-c', simulator({ ...defect, options: '--help' })], { stdio: 'ignore' });
 }

@@ -5,18 +5,18 @@ import type { FaultName } from './faults/all.ts';
 const main = join(root, 'services/demo/src/headset/main.ts');
 const faultyMain = join(root, 'tests/conformance/faults/main.ts');
 
-/** The settings with which a simulated headset breaks a rule; all are optional. */
+/** Settings with which a simulated headset violates a rule; all are optional. */
 export interface Defect {
   readonly fault?: FaultName;
-  /** Further options of its command line. */
+  /** Additional command line options. */
   readonly options?: string;
-  /** Run by the shell before each start. */
+  /** Shell command before each start. */
   readonly before?: string;
-  /** Run by the shell while it runs; `$1` is its process id. */
+  /** Shell command that runs concurrently; `$1` is the headset's process id. */
   readonly beside?: string;
 }
 
-/** The command that starts the simulated headset for the kit (README.md). */
+/** Returns the command that starts the simulated headset for the kit (README.md). */
 export function simulator({ fault, options = '', before, beside }: Defect = {}): string {
   const start = [
     `export NODE_OPTIONS= NODE_COMPILE_CACHE='${compileCache}';`,

@@ -8,15 +8,15 @@ import type { Link, OperationKind, ReportOf } from './cloud/link.ts';
 import { register } from './cloud/token.ts';
 import { Exchange } from './exchange.ts';
 import { Files } from './files.ts';
-import { must, NotJudged } from './verdict.ts';
+import { must, NotTested } from './verdict.ts';
 import { until } from './wait.ts';
 
 export interface StageOptions {
-  /** The command that starts the client; for /bin/sh. */
+  /** Command that starts the client, for /bin/sh. */
   readonly command: string;
-  /** Time-out for an answer; milliseconds. */
+  /** Timeout for an answer; milliseconds. */
   readonly timeoutMs: number;
-  /** Time-out for the client's first connection; milliseconds. */
+  /** Timeout for the client's first connection; milliseconds. */
   readonly startupMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface StageOptions {
 const artifactBytes = 96 * 1024;
 const imei = '350000000000018';
 export const audience = 'headset-cloud/conformance';
-/** The package that the kit's updates install. */
+/** Package of the kit's updates. */
 export const app = 'com.example.conformance';
 
 const directories = new Set<string>();
@@ -39,7 +39,7 @@ export class Stage {
   readonly cloud: Cloud;
   readonly files: Files;
   readonly imei = imei;
-  /** Transactions that only prove that earlier messages have been handled. */
+  /** Ids of transactions that only prove that earlier messages have been handled. */
   readonly fences = new Set<bigint>();
   readonly timeoutMs: number;
   readonly #startupMs: number;
@@ -100,13 +100,13 @@ export class Stage {
     this.client.start();
     const there = () => this.cloud.links.length > 0 || this.client.gaveUp;
     await until('the client to connect', this.#startupMs, there).catch((error) => {
-      throw new NotJudged(`The client never connected: ${(error as Error).message}`);
+      throw new NotTested(`The client never connected: ${(error as Error).message}`);
     });
-    if (this.client.gaveUp) throw new NotJudged('The client ends by itself again and again.');
+    if (this.client.gaveUp) throw new NotTested('The client exits repeatedly.');
     return await this.cloud.next();
   }
 
-  /** Kills and restarts the client; returns the next session. */
+  /** Kills and restarts the client. Returns the next session. */
   async afterKill(): Promise<Link> {
     await this.client.restart();
     return await this.cloud.online(this.#startupMs);
@@ -117,7 +117,7 @@ export class Stage {
     return await this.cloud.online();
   }
 
-  /** The result of a started transaction whose effect may restart the headset, and the session of the result. */
+  /** Waits for the result of a transaction whose effect may restart the headset. Also returns the result's session. */
   async resultOverRestarts(link: Link, id: bigint): Promise<ReportOf<'result'> & { readonly link: Link }> {
     const find = () => link.reportsOf('result').find(({ value }) => value.transactionId === id);
     const found = await link.until(
@@ -131,25 +131,25 @@ export class Stage {
     return await this.resultOverRestarts(next, id);
   }
 
-  /** A new transaction's id. */
+  /** Returns a new transaction id. */
   id(): bigint {
     this.#lastId += 1n;
     return this.#lastId;
   }
 
-  /** An operation that calls an app. */
+  /** Returns an operation that calls an app. */
   command(more: Record<string, unknown> = {}): OperationKind {
     return { case: 'command', value: { package: app, action: 'CONFORMANCE', launchType: 1, ...more } };
   }
 
-  /** An update of an app to a version that was not offered yet. */
+  /** Returns an app update to a new version. */
   update(): OperationKind & { case: 'updateApp' } {
     this.#lastVersion += 1;
     const value = { package: app, version: `2.${this.#lastVersion}`, artifact: this.files.artifact() };
     return { case: 'updateApp', value };
   }
 
-  /** How often a transaction has taken effect. */
+  /** Returns the number of effects of a transaction. */
   effects(id: bigint): number {
     return this.client.effects().filter(({ transactionId }) => transactionId === id).length;
   }
@@ -159,8 +159,8 @@ export class Stage {
   }
 
   /**
-   * Proves that the headset has handled all earlier messages on this stream: a further command is
-   * offered and started, and has its result; work is done in the order of its starts.
+   * Proves that the headset has handled all earlier messages on this stream: offers and starts a further command and
+   * waits for its result. Work runs in the order of its starts.
    */
   async fence(link: Link, epoch?: bigint): Promise<ReportOf<'result'>> {
     const id = this.#fenceId();
@@ -169,7 +169,7 @@ export class Stage {
     return result;
   }
 
-  /** The same when work may be delayed: a further offer is answered. */
+  /** Like `fence` if work may be delayed: waits for the answer to a further offer. */
   async readyFence(link: Link): Promise<void> {
     const id = this.#fenceId();
     link.offer(id, this.command());
@@ -177,8 +177,8 @@ export class Stage {
   }
 
   /**
-   * Starts an update whose download stops after some bytes, so that its effect has not begun
-   * until `files.release()`. Returns its id.
+   * Starts an update whose download stops after some bytes, so that its effect does not begin until `files.release()`.
+   * Returns the transaction id.
    */
   async startHeldUpdate(link: Link, kind: OperationKind = this.update()): Promise<bigint> {
     const id = this.id();

@@ -6,18 +6,18 @@ import { rules } from './rules/all.ts';
 
 export const tableFile = join(import.meta.dirname, 'RULES.md');
 
-/** RULES.md: all rules with the page's sentences that they judge. */
+/** Returns the text of RULES.md: all rules with the quoted sentences of the page. */
 export function renderTable(): string {
   const sections = readSections();
   const rows = rules.map((rule) => row(rule, sections));
   return `# Rules of the conformance kit
 
-${rules.length} rules. Written by \`make generate\` from the rules themselves (\`rules/\`): do not edit. A rule judges the sentences
-of the [protocol page](../../${pagePath}) that it quotes; \`…\` joins sentences that are apart there. Where a rule
-takes long because the page prescribes a wait, the wait is given.
+${rules.length} rules. Written by \`make generate\` from the rules themselves (\`rules/\`): do not edit. Each rule tests the quoted
+sentences of the [protocol page](../../${pagePath}); \`…\` joins separate sentences. The last column has the duration
+of a long wait that the page prescribes.
 
-| rule | judges | section of the page | wait |
-| ---- | ------ | ------------------- | ---- |
+| rule | sentence | section of the page | wait |
+| ---- | -------- | ------------------- | ---- |
 ${rows.join('\n')}
 `;
 }

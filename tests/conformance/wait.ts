@@ -1,8 +1,8 @@
 import { Broken } from './verdict.ts';
 
 /**
- * Waits until `probe` returns something other than undefined, null or false, and returns that value. Throws
- * Broken with `what` if it takes longer than `timeoutMs`.
+ * Waits until `probe` returns a value other than undefined, null or false, and returns that value. Throws Broken with
+ * `what` after `timeoutMs`.
  */
 export async function until<T>(
   what: string,
@@ -14,7 +14,7 @@ export async function until<T>(
     const value = probe();
     if (value !== undefined && value !== null && value !== false) return value;
     if (performance.now() > deadline) {
-      throw new Broken(`waited in vain, ${(timeoutMs / 1000).toFixed(1)} s, for ${what}`);
+      throw new Broken(`timeout after ${(timeoutMs / 1000).toFixed(1)} s, waiting for ${what}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

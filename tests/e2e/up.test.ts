@@ -288,7 +288,9 @@ describeOnStack('make up', () => {
       const said = `application ${applicationId} was forgotten (ctl applications forget)`;
       const again = up(on);
       await untilReady(again);
-      expect(again.output).toContain(`${said}, and its id cannot be used again: a new application is created`);
+      expect(again.output).toContain(
+        `${said}, and its id cannot be used again: a new application is created`,
+      );
       expect(again.output).toMatch(/command: its signed callback arrived and was verified/);
       const made = demo();
       expect(made.applicationId).not.toBe(applicationId);

@@ -43,8 +43,8 @@ const sweeper: Safeguard = {
   finds: 'every transaction has one end callback, which agrees with its state',
 };
 
-const startPermit: Safeguard = {
-  name: 'without the start permit it finds a canceled operation that took effect',
+const startGrant: Safeguard = {
+  name: 'without the start grant it finds a canceled operation that took effect',
   mutations: [
     {
       file: 'services/transactions/src/dispatch/start-grant.ts',
@@ -151,7 +151,7 @@ export const mutationRuns: readonly MutationRun[] = [
   },
   {
     stack: 'embedded',
-    removed: [startPermit, knownUsage, ownActivation],
+    removed: [startGrant, knownUsage, ownActivation],
     // The load violates the first promise (headsets disconnect while they work, and their commands are canceled) and
     // the last (a headset is handed over between customers). After the crash, the log delivers recorded usage again.
     rounds: [headsetsDie(3000), headsetsDie(3000), dies('after store billing.sheets')],

@@ -7,13 +7,13 @@ const mebi = 1024 ** 2;
 const mostHeap = 16 * mebi;
 const mostResident = 128 * mebi;
 
-/** Number of repeated measurements, and the pause before each, for memory that another thread has not released yet. */
+/** Maximum number of repeated measurements, because other threads release memory later. */
 const mostLooks = 20;
 const pauseMs = 100;
 
 /**
- * Measures growth of this process from `begin` on: heap, total memory, open files. V8's other threads release
- * buffers after a collection, on a busy machine later, so an excess is measured again for 2 s.
+ * Measures growth of this process since `begin`: heap, total memory, open files. V8's other threads release buffers some
+ * time after a collection, so an excess is measured again for 2 s.
  */
 export function memoryWatch(): { begin(): void; growth(): Promise<string | undefined> } {
   setFlagsFromString('--expose-gc');
@@ -46,7 +46,7 @@ export function memoryWatch(): { begin(): void; growth(): Promise<string | undef
   };
 }
 
-/** 0 if the system does not report it. */
+/** Returns the number of open files; 0 if the system does not report it. */
 function openFiles(): number {
   try {
     return readdirSync('/proc/self/fd').length;

@@ -2,13 +2,13 @@ import { makeApk, makeManifest, withSigningBlock } from '@headset-cloud/demo/apk
 import { type RawEntry, rawZip } from '@headset-cloud/updates/testing/raw-zip.ts';
 import type { Random } from '../faults/random.ts';
 
-/** The declaration of every package of the fuzz test. */
+/** Declared values of every package of the fuzz test. */
 export const declared = { kind: 'software', package: 'com.example.app', version: '1.0.0' } as const;
 
 const manifest = makeManifest({ package: declared.package, versionName: declared.version });
 const listing = 0x02014b50;
 const signatures = [0x04034b50, listing, 0x06054b50, 0x06064b50, 0x07064b50];
-/** Positions and lengths of the fields of each record; by signature. */
+/** Positions and lengths of each record's fields, by signature. */
 const fields: Readonly<Record<number, readonly [at: number, bytes: number][]>> = {
   67324752: [
     [6, 2],
@@ -55,7 +55,7 @@ const fields: Readonly<Record<number, readonly [at: number, bytes: number][]>> =
   ],
 };
 
-/** Valid packages to start from. */
+/** Returns valid packages to mutate. */
 export async function seeds(): Promise<Buffer[]> {
   const entries = {
     'classes.dex': Buffer.alloc(3000, 'code'),
@@ -76,7 +76,7 @@ export async function seeds(): Promise<Buffer[]> {
   ];
 }
 
-/** One package, changed at one to six positions. The same random numbers make the same bytes. */
+/** Changes a package at one to six positions. The same random numbers give the same bytes. */
 export function mutated(from: readonly Buffer[], random: Random): Buffer {
   if (random.chance(0.2)) return withMutatedManifest(random);
   let bytes: Buffer = Buffer.from(random.pick(from));
@@ -118,9 +118,9 @@ function changedByte(bytes: Buffer, random: Random): Buffer {
   return bytes;
 }
 
-/** Sets a record's field to a value that often breaks readers. */
+/** Sets a record's field to a value that often breaks parsers. */
 function changedField(bytes: Buffer, random: Random): Buffer {
-  // A rare record is as likely as a frequent one.
+  // Choose rare records as often as frequent ones.
   const there = signatures.filter((signature) => placesOf(bytes, signature).length > 0);
   if (there.length === 0) return changedByte(bytes, random);
   const signature = random.pick(there);
@@ -143,13 +143,13 @@ function placesOf(bytes: Buffer, signature: number): number[] {
   return places;
 }
 
-/** A random range of up to 64 bytes. */
+/** Returns a random range of up to 64 bytes. */
 function range(bytes: Buffer, random: Random): [number, number] {
   const start = random.between(0, bytes.length);
   return [start, Math.min(bytes.length, start + random.between(1, 64))];
 }
 
-/** A package with another manifest, because a change of compressed bytes would rarely reach the manifest. */
+/** Builds a package with a mutated manifest, because a change of compressed bytes rarely reaches the manifest. */
 function withMutatedManifest(random: Random): Buffer {
   const content = Buffer.from(manifest);
   for (let left = random.between(1, 8); left > 0; left -= 1) {

@@ -9,10 +9,10 @@ import { memoryWatch } from './memory.ts';
 import { declared, mutated, seeds } from './mutate.ts';
 
 /**
- * Fuzz test of uploaded packages: valid ones with bytes, fields of the zip's records and manifests changed
- * by a seed. Each must be accepted or rejected with a reason; no crash, no growth, nothing written. Most are
- * checked in this process, some in a separate process, where the verdict must be the same. SECONDS (10), SEED
- * (random and printed), ONLY=n (one package of that seed).
+ * Fuzz test of uploaded packages: valid packages with bytes, fields of zip records and manifests changed by a seed. Each
+ * package must be accepted or rejected with a reason, without a crash, growth of memory or written files. Some packages
+ * are also checked in a separate process, where the verdict must be the same. Variables: SECONDS (default 10), SEED
+ * (random and printed), ONLY=n (only this package of the seed).
  */
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const seconds = Number(process.env['SECONDS'] || 10);
@@ -28,7 +28,7 @@ let current = 0;
 
 function fail(reason: string): never {
   say(`package ${current}: ${reason}`);
-  say(`again with: SEED=${seed} ONLY=${current} node tests/fuzz/packages.ts`);
+  say(`repeat with: SEED=${seed} ONLY=${current} node tests/fuzz/packages.ts`);
   say('0 passed, 1 failed');
   rmSync(folder, { recursive: true, force: true });
   process.exit(1);
@@ -44,8 +44,8 @@ function outcomeOf(verdict: Verdict, content: Buffer): string {
     return verdict.sha256 === right ? 'accepted' : fail('accepted with a wrong hash');
   }
   const { rule, reason } = verdict.rejection;
-  if (!rules.includes(rule)) fail(`refused by an unknown rule: ${rule}`);
-  if (!/^[\x20-\x7e…’]{10,400}$/.test(reason)) fail(`refused with a reason that is none: ${reason}`);
+  if (!rules.includes(rule)) fail(`rejected by an unknown rule: ${rule}`);
+  if (!/^[\x20-\x7e…’]{10,400}$/.test(reason)) fail(`rejected with an invalid reason: ${reason}`);
   return rule;
 }
 
@@ -70,10 +70,10 @@ async function one(from: readonly Buffer[], inProcess: boolean): Promise<void> {
     const limit = { timeoutMs: longestMs, signal: new AbortController().signal };
     const other = (await checkInProcess(path, declared, limit)).verdict;
     if (JSON.stringify(other) !== JSON.stringify(verdict))
-      fail(`its own process says ${JSON.stringify(other)}`);
+      fail(`the verdict of a separate process is ${JSON.stringify(other)}`);
   }
   const changed = readdirSync(folder).join() !== 'package.apk' || !readFileSync(path).equals(content);
-  if (changed) fail('something was written');
+  if (changed) fail('a file was written');
 }
 
 const from = await seeds();
@@ -90,7 +90,7 @@ if (only !== undefined) {
   }
   const growth = await memory.growth();
   if (growth) fail(growth);
-  if (!counts.has('accepted') || counts.size < 4) fail(`too little was tried: ${[...counts]}`);
+  if (!counts.has('accepted') || counts.size < 4) fail(`too few outcomes: ${[...counts]}`);
 }
 say([...counts].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
 rmSync(folder, { recursive: true, force: true });

@@ -11,7 +11,7 @@ interface SeededFault {
   readonly name: string;
   readonly part: Part;
   readonly seed: Seed;
-  /** The expected outcome of an exercise beside the older process. */
+  /** Expected outcome of an exercise with the older process. */
   readonly expects: 'fails' | 'waits';
 }
 
@@ -30,8 +30,8 @@ export const seededFaults: readonly SeededFault[] = [
   },
 ];
 
-/** Returns checks that pass if the older process was detected and nothing of it is left. */
-export async function showThatItCanFail(options: {
+/** Runs an exercise with each faulty process. A returned check passes if the fault was detected. */
+export async function verifyCanFail(options: {
   world: World;
   begun: Begun[];
   release: string;

@@ -8,19 +8,19 @@ import { request } from 'undici';
 import { asksToRepeat, type Begun, checkDeadLetters, type Findings, isEnd, wrongWith } from './findings.ts';
 import type { World } from './world.ts';
 
-/** Thrown if a transaction did not end because events of its device wait for a newer version. */
+/** Thrown if a transaction waits because events of its device need a newer version. */
 export class Waits extends Error {}
 
 export interface ExerciseOptions {
   readonly world: World;
   readonly findings: Findings;
-  /** Every transaction of a response, for the checks. */
+  /** Collects all created transactions, for the checks. */
   readonly begun: Begun[];
-  /** Names the versions of the processes in findings. */
+  /** Names of the processes' versions, for findings. */
   readonly label: string;
   /** The device-link to which the headset connects; default: any. */
   readonly listener?: string;
-  /** Time-out of a call or a transaction. */
+  /** Timeout of a call or a transaction; milliseconds. */
   readonly patienceMs?: number;
 }
 
@@ -28,9 +28,9 @@ const defaultPatienceMs = 60_000;
 const contentType = 'application/vnd.android.package-archive';
 
 /**
- * Runs once, with its own headset, every kind of operation: an activation, a command, an update to a
- * just uploaded version, a Bluetooth query, billed speech recognition, a video call,
- * and the deactivation. Returns true if all of it has ended, false if some of it waits for a newer version.
+ * Runs every type of operation once with its own headset: an activation, a command, an update to a new version, a
+ * Bluetooth query, billed speech recognition, a video call, and the deactivation. Returns true if all have ended, false
+ * if an operation waits for a newer version.
  */
 export async function exercise(options: ExerciseOptions): Promise<boolean> {
   const { world, findings, label } = options;
@@ -54,9 +54,7 @@ export async function exercise(options: ExerciseOptions): Promise<boolean> {
         },
       ),
       update(options, headset, begin),
-      begin('a question about Bluetooth', 'GET', '/connectivity/bluetooth/state').then((one) =>
-        ended(options, one),
-      ),
+      begin('a Bluetooth query', 'GET', '/connectivity/bluetooth/state').then((one) => ended(options, one)),
       speech(options, headset),
       videoCall(options),
     ]);
@@ -71,7 +69,7 @@ export async function exercise(options: ExerciseOptions): Promise<boolean> {
   }
 }
 
-/** Uploads a version, waits for its check and installs it on the headset. */
+/** Uploads a version, waits until it is deliverable, and installs it on the headset. */
 async function update(
   options: ExerciseOptions,
   headset: Headset,
@@ -79,7 +77,7 @@ async function update(
 ): Promise<void> {
   const app = { package: `com.example.p${randomBytes(6).toString('hex')}`, version: '1.0.0' };
   const apk = await makeApk({ package: app.package, versionName: app.version });
-  await until(options, `${app.package} to be taken`, async () => {
+  await until(options, `${app.package} to be accepted`, async () => {
     const answer = await call(options, 'POST', '/apps', { ...app, fileSize: apk.length });
     return answer.appFileExists || put(answer.urlList[0].uploadUrl, apk);
   });
@@ -90,7 +88,7 @@ async function update(
   const begun = await begin('an update', 'PUT', '/apps', app);
   await ended(options, begun);
   if (!headset.device.state.apps.some((one) => one.package === app.package)) {
-    options.findings.add('callbacks', `${begun.what}: it is not installed`);
+    options.findings.add('callbacks', `${begun.what}: the version is not installed`);
   }
 }
 
@@ -105,7 +103,7 @@ async function put(url: string, apk: Buffer): Promise<boolean> {
   }
 }
 
-/** Checks that speech recognition at the headset is billed. */
+/** Checks that the headset's speech recognition is billed. */
 async function speech(options: ExerciseOptions, headset: Headset): Promise<void> {
   const startedAtMs = Date.now() - 1;
   headset.report({ case: 'speechUsage', value: { startedAtMs: BigInt(startedAtMs), durationMs: 1n } });
@@ -124,12 +122,16 @@ async function speech(options: ExerciseOptions, headset: Headset): Promise<void>
   );
 }
 
-/** Opens a channel and waits for the callback that a client has joined it. */
+/** Opens a channel and waits for the callback about a joined client. */
 async function videoCall(options: ExerciseOptions): Promise<void> {
   const { sora, integrator } = options.world;
   const { channelId } = await call(options, 'POST', '/channels', {});
   const joined = sora.created(sora.join(channelId));
-  await until(options, 'the webhook to be taken', async () => (await joined.send().catch(() => 0)) === 200);
+  await until(
+    options,
+    'the webhook to be accepted',
+    async () => (await joined.send().catch(() => 0)) === 200,
+  );
   await until(
     options,
     `the callback of ${channelId}`,
@@ -139,7 +141,7 @@ async function videoCall(options: ExerciseOptions): Promise<void> {
   );
 }
 
-/** Resolves after the callback of the transaction's end; throws Waits if that waits for a newer version. */
+/** Resolves after the end callback of the transaction. Throws Waits if it waits for a newer version. */
 function ended(options: ExerciseOptions, { what, transactionId, deviceId }: Begun): Promise<void> {
   const { integrator } = options.world;
   return until(
@@ -150,7 +152,7 @@ function ended(options: ExerciseOptions, { what, transactionId, deviceId }: Begu
   );
 }
 
-/** Throws Waits as soon as events of these keys of the event log wait for a newer version. */
+/** Waits for a condition. Throws Waits if events with these keys wait for a newer version. */
 async function until(
   { world, label, patienceMs = defaultPatienceMs }: ExerciseOptions,
   what: string,
@@ -173,7 +175,7 @@ async function until(
   );
 }
 
-/** Makes a call like a client: repeats it with its key until it is answered. Returns the body. */
+/** Makes a call and repeats it with its Idempotency-Key until it is answered. Returns the body. */
 export async function call(
   { world, findings, label, patienceMs = defaultPatienceMs }: Omit<ExerciseOptions, 'begun'>,
   method: string,
@@ -200,7 +202,7 @@ export async function call(
       findings.unavailable += 1;
     } else findings.unanswered += 1;
     if (Date.now() > deadline) throw new Error(`${name}: ${last} for ${patienceMs} ms`);
-    // Waits for the time of Retry-After, but at most one second, the minimum of that header.
+    // Wait for Retry-After, but at most one second, the minimum of the header.
     await delay(Math.min(Number(answer?.headers['retry-after'] ?? 0) * 1000 || 100, 1000));
   }
 }

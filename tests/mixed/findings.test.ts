@@ -16,7 +16,7 @@ describe('callbacks of mixed versions', () => {
   test.each<[string, Arrived[]]>([
     ['an operation', [accepted, progress, processed]],
     ['a connectivity operation', [accepted, listed]],
-    ['a repeat under the same id', [accepted, processed, accepted, processed]],
+    ['a repeat with the same id', [accepted, processed, accepted, processed]],
     ['a callback without a transaction', [accepted, arrived({ transactionId: undefined }), processed]],
   ])('%s is valid', (_, arrivals) => {
     expect(checkCallbacks(begun, arrivals)).toEqual([]);
@@ -25,7 +25,7 @@ describe('callbacks of mixed versions', () => {
   test.each<[string, Arrived[], RegExp]>([
     ['no callback', [], /sent nothing/],
     ['no end', [accepted], /sent accepted$/],
-    ['an end without its beginning', [processed], /sent the end$/],
+    ['an end without accepted', [processed], /sent the end$/],
     [
       'two ends',
       [accepted, processed, { ...processed, webhookId: 'other' }],
@@ -44,12 +44,12 @@ describe('callbacks of mixed versions', () => {
       [accepted, processed, { ...processed, verified: false }],
       /without a valid signature/,
     ],
-  ])('%s is found', (_, arrivals, finding) => {
+  ])('%s is reported', (_, arrivals, finding) => {
     expect(checkCallbacks(begun, arrivals)).toEqual([expect.stringMatching(finding)]);
   });
 });
 
-describe('answers while processes are swapped', () => {
+describe('responses while processes are replaced', () => {
   const answer = (status: number, headers = {}) => ({ status, headers, body: { message: 'm' } });
   test('503 with Retry-After is allowed and requires a repeat', () => {
     const unavailable = answer(503, { 'retry-after': '1' });
@@ -58,7 +58,7 @@ describe('answers while processes are swapped', () => {
     expect([wrongWith(answer(201)), asksToRepeat(answer(201))]).toEqual([undefined, false]);
   });
   test.each([answer(503), answer(503, { 'retry-after': '0' }), answer(500), answer(502), answer(404)])(
-    'any other error is found: $status $headers',
+    'any other error is reported: $status $headers',
     (refused) => {
       expect(wrongWith(refused)).toContain(String(refused.status));
     },
@@ -67,13 +67,13 @@ describe('answers while processes are swapped', () => {
 
 describe('dead letters', () => {
   const letter = (kind: string, state = 'waiting') => ({ id: 'i', key: 'k', error: 'e', kind, state });
-  test('may wait for a newer version while versions are mixed, but not at the end', () => {
+  test('that wait for a newer version are allowed while versions are mixed, but not at the end', () => {
     const waiting = [letter('newer-version'), letter('behind'), letter('newer-version', 'replaying')];
     expect(checkDeadLetters(waiting, true)).toEqual([]);
     expect(checkDeadLetters(waiting, false)).toHaveLength(3);
     expect(checkDeadLetters([letter('newer-version', 'replayed')], false)).toEqual([]);
   });
-  test('poison events are always found', () => {
+  test('of invalid events are always reported', () => {
     expect(checkDeadLetters([letter('poison')], true)).toEqual(['i is a dead letter (poison): e']);
   });
 });

@@ -1,9 +1,9 @@
 import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 
-/** The violations that a run found; empty: none. */
+/** Types of violations. */
 export type Finding = 'answers' | 'callbacks' | 'events' | 'processes';
 
-/** The violations by kind, and the number of checked items. */
+/** Violations by type, and the number of checked calls. */
 export class Findings {
   readonly #found = new Map<Finding, string[]>();
   calls = 0;
@@ -24,12 +24,12 @@ export class Findings {
   }
 }
 
-/** Whether a call must be repeated after this response; undefined: there was none. */
+/** Whether a call must be repeated after this response. Undefined: no response. */
 export function asksToRepeat(answer: ApiAnswer | undefined): boolean {
   return answer === undefined || answer.status >= 500;
 }
 
-/** Why a response is not permitted even while processes are replaced; undefined: it is permitted. */
+/** Returns why a response is not permitted while processes are replaced; undefined if it is permitted. */
 export function wrongWith({ status, headers, body }: ApiAnswer): string | undefined {
   if (status < 400) return undefined;
   const what = `${status} ${JSON.stringify(body)}${headers['x-error-detail'] ? ` ${headers['x-error-detail']}` : ''}`;
@@ -37,7 +37,7 @@ export function wrongWith({ status, headers, body }: ApiAnswer): string | undefi
   return /^[1-9]\d*$/.test(String(headers['retry-after'] ?? '')) ? undefined : `${what} without Retry-After`;
 }
 
-/** The parts of a callback that the checks need. */
+/** Parts of a callback for the checks. */
 export interface Arrived {
   readonly webhookId: string;
   readonly verified: boolean;
@@ -45,19 +45,19 @@ export interface Arrived {
   readonly body: any;
 }
 
-/** A transaction that was answered with 201. */
+/** A transaction of a 201 response. */
 export interface Begun {
   readonly what: string;
   readonly transactionId: number;
   readonly deviceId: string;
 }
 
-/** True for the callback of a transaction's end; a connectivity operation has its own form. */
+/** Whether this is an end callback. The end callback of a connectivity operation has its own form. */
 export function isEnd(body: Arrived['body']): boolean {
   return body?.notificationType === 'processed' || body?.statusCode !== undefined;
 }
 
-/** Checks that each transaction has the callbacks accepted and processed with success, one id each, all signed. */
+/** Checks that each transaction has the successful callbacks accepted and processed, once and signed. */
 export function checkCallbacks(begun: readonly Begun[], arrivals: readonly Arrived[]): string[] {
   const found = arrivals
     .filter((a) => !a.verified)
@@ -80,7 +80,7 @@ export function checkCallbacks(begun: readonly Begun[], arrivals: readonly Arriv
   return found;
 }
 
-/** A dead letter, as the operators' API shows it. */
+/** A dead letter of the operators' API. */
 export interface DeadLetter {
   readonly id: string;
   readonly key: string;

@@ -4,7 +4,7 @@ import { type Begun, type Findings, isEnd } from './findings.ts';
 import type { World } from './world.ts';
 
 export interface Load {
-  /** Stops the load; resolves when every command has its effect and its end callback; throws if one is missing. */
+  /** Stops the load and resolves when every command has its effect and its end callback. Throws if one is missing. */
   end(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function startLoad(world: World, findings: Findings, begun: Begun[]
     }
   };
   const ended = loop();
-  // Checked in `end`.
+  // `end` handles a failure.
   ended.catch(() => {});
   return {
     async end() {

@@ -7,7 +7,7 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { describeCheck } from '../faults/report.ts';
 import type { Check } from '../faults/verify/check.ts';
 import { sourcesOf } from '../support/sources.ts';
-import { showThatItCanFail } from './can-fail.ts';
+import { verifyCanFail } from './can-fail.ts';
 import { type Begun, checkCallbacks, checkDeadLetters, Findings } from './findings.ts';
 import { startLoad } from './load.ts';
 import { findRelease } from './release.ts';
@@ -17,10 +17,10 @@ import { runSuite } from './suite/run.ts';
 import { type Part, parts, startWorld, type World } from './world.ts';
 
 /**
- * Runs today's processes together with processes of the last release: replaces them one by one under load, then runs
- * the end-to-end suite. RELEASE names another commit; PARTS selects the services (and gateway) to replace;
- * CAN_FAIL=0 leaves out the proof that the test can fail, ROLL=0 also the replacement. SUITE: the
- * configurations of the suite, `paired`, `each` or 0 for none; ARGS are passed to jest. The last line counts.
+ * Runs processes of the current version together with processes of the last release: replaces them one by one under
+ * load, then runs the end-to-end suite. RELEASE: another commit; PARTS: services (and gateway) to replace; CAN_FAIL=0
+ * skips the seeded faults, ROLL=0 also the replacement; SUITE: configurations of the suite, `paired`, `each` or 0 for
+ * none; ARGS: arguments of jest. The last line counts checks.
  */
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 let current: World | undefined;
@@ -40,7 +40,7 @@ async function main(): Promise<number> {
     say(demanded ? '0 passed, 1 failed, 0 skipped' : '0 passed, 0 failed, 1 skipped');
     return demanded ? 1 : 0;
   }
-  say(`today's processes beside those of ${found.name} (${found.commit.slice(0, 12)})`);
+  say(`the current version together with ${found.name} (${found.commit.slice(0, 12)})`);
   const release = sourcesOf(found.commit);
   const checks = process.env['ROLL'] === '0' ? [] : await run(release, only);
   const failed = checks.filter((c) => c.violations.length > 0).length;
@@ -81,7 +81,7 @@ async function run(release: string, only: readonly Part[]): Promise<Check[]> {
     const options = { world, findings, begun, only, say };
     for (const to of ['release', 'today'] as const) checks.push(...(await roll(to, options)));
     if (process.env['CAN_FAIL'] !== '0') {
-      checks.push(...(await showThatItCanFail({ world, begun, release, say })));
+      checks.push(...(await verifyCanFail({ world, begun, release, say })));
     }
     const rest = await settle(world, load.end, begun, findings);
     for (const check of rest) for (const line of describeCheck(check)) say(line);
@@ -100,7 +100,7 @@ async function run(release: string, only: readonly Part[]): Promise<Check[]> {
   return checks;
 }
 
-/** All processes are today's: waiting events continue, and then nothing is left. */
+/** Waits until waiting events have continued in the current version, and reports remaining problems. */
 async function settle(
   world: World,
   endLoad: () => Promise<void>,

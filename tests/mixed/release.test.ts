@@ -25,7 +25,7 @@ const write = (name: string, text: string): void => {
   mkdirSync(join(origin, name, '..'), { recursive: true });
   writeFileSync(join(origin, name), text);
 };
-/** Writes a file and commits everything; returns the commit. */
+/** Writes a file and commits all changes. Returns the commit. */
 const commit = (name: string, text: string): string => {
   write(name, text);
   git('add', '--all');
@@ -42,12 +42,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the release', () => {
-  it('is the newest commit that changed the version, whatever the later commits', () => {
+  it('is the newest commit that changed the version, regardless of later commits', () => {
     commit('a', '1');
     commit(releaseName, '0.1.0\n');
     const release = commit(releaseName, '0.2.0\n');
     commit('a', '2');
-    // The next one, not committed yet.
+    // The next release is not committed yet.
     write(releaseName, '0.3.0\n');
     expect(findRelease(origin)).toEqual({ commit: release, name: '0.2.0' });
   });
@@ -58,7 +58,7 @@ describe('the release', () => {
     expect(findRelease(origin)).toEqual({ skipped: 'no release yet' });
   });
 
-  it('may be given by any reference; an unknown reference is an error', () => {
+  it('can be set by any reference; an unknown reference is an error', () => {
     const first = commit('a', '1');
     commit('a', '2');
     expect(findRelease(origin, 'HEAD~1')).toEqual({ commit: first, name: 'HEAD~1' });
@@ -81,7 +81,9 @@ describe('the release', () => {
     git('clone', '--quiet', '--depth=1', pathToFileURL(origin).href, clone);
     rmSync(join(origin, '.git'), { recursive: true });
     expect(findRelease(clone)).toEqual({ skipped: expect.stringMatching(/older than this shallow clone/) });
-    expect(findRelease(origin)).toEqual({ skipped: expect.stringMatching(/no clone of the git repository/) });
+    expect(findRelease(origin)).toEqual({
+      skipped: expect.stringMatching(/not a clone of the git repository/),
+    });
   });
 });
 
@@ -89,7 +91,7 @@ describe('its sources', () => {
   const lock = (name: string) =>
     write('package-lock.json', JSON.stringify({ name, lockfileVersion: 3, packages: {} }));
 
-  it('are a separate folder with the current packages and the services of the release', () => {
+  it('are in a separate folder with the current packages and the services of the release', () => {
     write('.gitignore', 'node_modules/\n.cache/\n');
     lock('same');
     write('services/one/main.js', 'old');
@@ -103,7 +105,7 @@ describe('its sources', () => {
     expect(readFileSync(join(sources, 'node_modules/@headset-cloud/one/main.js'), 'utf8')).toBe('old');
     expect(readFileSync(join(sources, 'node_modules/dep/index.js'), 'utf8')).toBe('dep');
     expect(git('status', '--porcelain')).toBe('');
-    // Again: from the cache, with the packages of now.
+    // The second call uses the cache, with the current packages.
     write('node_modules/later/index.js', 'later');
     expect(sourcesOf(release, origin)).toBe(sources);
     expect(existsSync(join(sources, 'node_modules/later/index.js'))).toBe(true);

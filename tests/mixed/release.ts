@@ -6,7 +6,7 @@ import { releaseName } from '../architecture/breaking/releases.ts';
 /** An earlier version of the project, identified by its commit. */
 export interface Release {
   readonly commit: string;
-  /** For messages: the version, or the given reference. */
+  /** Version or given reference, for messages. */
   readonly name: string;
 }
 
@@ -32,16 +32,16 @@ function attempt(folder: string, ...args: readonly string[]): string | undefined
 }
 
 /**
- * The last release: the newest commit that changed `proto/released/version`, which `make contract-release`
- * writes; or the commit that `given` names, fetched from origin if it is not here. If there is no release to
- * run, returns the reason; throws if `given` names no commit.
+ * Returns the last release: the newest commit that changed `proto/released/version` (written by
+ * `make contract-release`), or the commit `given`, which is fetched from origin if necessary. If there is no release,
+ * returns the reason. Throws if `given` is not a commit.
  */
 export function findRelease(folder: string, given = ''): Release | { readonly skipped: string } {
   if (given !== '') return { commit: commitOf(folder, given), name: given };
   const top = attempt(folder, 'rev-parse', '--show-toplevel');
   if (top === undefined || realpathSync(top) !== realpathSync(resolve(folder))) {
     return existsSync(resolve(folder, releaseName))
-      ? { skipped: 'the release cannot be found: this folder is no clone of the git repository' }
+      ? { skipped: 'the release cannot be found: this folder is not a clone of the git repository' }
       : { skipped: 'no release yet' };
   }
   if (attempt(folder, 'cat-file', '-e', `HEAD:${releaseName}`) === undefined) {
@@ -70,7 +70,7 @@ function commitOf(folder: string, given: string): string {
   throw new Error(`RELEASE=${given} names no commit, neither here nor at origin`);
 }
 
-/** The oldest commits of a shallow clone: each appears to have created all its files. */
+/** Returns the oldest commits of a shallow clone. Each appears to have created all its files. */
 function boundary(folder: string): string[] {
   const file = resolve(folder, git(folder, 'rev-parse', '--git-path', 'shallow'));
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];

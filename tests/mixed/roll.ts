@@ -11,15 +11,15 @@ export interface RollOptions {
   readonly say: (line: string) => void;
 }
 
-/** Number of exercises while all parts are replaced once: two per part, and one more for device-link. */
+/** Number of exercises for one replacement of all parts: two per part, and one more for device-link. */
 export function exercisesOf(only: readonly Part[]): number {
   return 2 * only.length + (only.includes('device-link') ? 1 : 0);
 }
 
 /**
  * Replaces one part after the other by a version. Each new process runs first together with the former process, then
- * alone. The order is the same to the release and back to today's version. So each pair of parts runs in both
- * combinations: the caller or publisher is once the older version and once the newer. Returns a check for each part.
+ * alone. The order of parts is the same in both directions, so each pair of parts runs in both combinations: the caller
+ * or publisher has once the older and once the newer version. Returns a check for each part.
  */
 export async function roll(to: Version, options: RollOptions): Promise<Check[]> {
   const { world, only, say } = options;
@@ -42,7 +42,7 @@ export async function roll(to: Version, options: RollOptions): Promise<Check[]> 
     const own = to === 'today' ? "today's" : "the release's";
     await world.swap(part, to, async () => {
       const listeners = part === 'device-link' ? world.listeners() : [undefined];
-      // A headset connects to each of the two, so calls for the other's headset are forwarded.
+      // One headset connects to each of the two processes, so calls for the other's headset are forwarded.
       await Promise.all(
         listeners.map((listener, i) =>
           once(`${own} beside ${other}${listener ? ` (${i + 1})` : ''}`, listener),

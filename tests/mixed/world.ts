@@ -18,7 +18,7 @@ import { createNetwork } from '../faults/network/network.ts';
 import { withoutLimits } from '../support/limits.ts';
 import type { DeadLetter, Findings } from './findings.ts';
 
-/** The parts that are replaced, in this order. */
+/** All parts, in the order of their replacement. */
 export const parts = [...serviceNames, 'gateway'] as const;
 export type Part = (typeof parts)[number];
 export type Version = 'today' | 'release';
@@ -29,21 +29,21 @@ export interface World {
   readonly api: ApiClient;
   readonly integrator: IntegratorServer;
   readonly sora: SoraSimulator;
-  /** A new device of the contract and its headset, which connects to `listener` (default: any device-link). */
+  /** Creates a headset of a new device. It connects to `listener` (default: any device-link). */
   newHeadset(listener?: string): Headset;
-  /** The addresses for headsets of the device-link processes that run now. */
+  /** Headset addresses of the running device-link processes. */
   listeners(): string[];
   version(part: Part): Version;
-  /** Starts the part's other version, does `meanwhile` while both run, then stops the former one. */
-  swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
-  /** The dead letters of all consumer groups now. */
+  /** Starts the part in version `to`, calls `during` while both versions run, then stops the former process. */
+  swap(part: Part, to: Version, during?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
+  /** Returns the current dead letters of all consumer groups. */
   deadLetters(): Promise<DeadLetter[]>;
   stop(): Promise<void>;
 }
 
-/** Short waits, so that work that a replaced process leaves is resumed soon. */
+/** Short intervals, so that the work of a stopped process is resumed soon. */
 const shortTimes = {
-  // The release speaks plaintext inside the platform: the mode of an installation that moves over.
+  // The release uses plaintext between services, so this is the mode of an installation during its upgrade.
   RPC_TLS_MODE: 'permissive',
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
@@ -61,13 +61,13 @@ export async function startWorld(options: {
   dataDir: string;
   /** Root of the release's sources. */
   release: string;
-  /** How many headsets will be needed. */
+  /** Number of available headsets. */
   headsets: number;
   findings: Findings;
 }): Promise<World> {
   const { dataDir, findings } = options;
   const client = { clientId: 'mixed', clientSecret: randomBytes(24).toString('hex') };
-  /** The running process of each part; a part has two process names. */
+  /** Name of each part's running process; each part has two process names. */
   const place = new Map<Part, string>(parts.map((part) => [part, part]));
   const versions = new Map<string, Version>();
   const stack = await startStack({
@@ -122,7 +122,7 @@ export async function startWorld(options: {
         (_, i) => stack.processes[i === 0 ? 'device-link' : `device-link-${i + 1}`]?.running,
       ),
     version: (part) => versions.get(place.get(part) ?? '') ?? 'today',
-    async swap(part, to, meanwhile, env) {
+    async swap(part, to, during, env) {
       const from = place.get(part) ?? '';
       const next = from === part ? `${part}-2` : part;
       const [old, fresh] = [stack.processes[from], stack.processes[next]];
@@ -130,7 +130,7 @@ export async function startWorld(options: {
       versions.set(next, to);
       fresh.start(env);
       await stack.ready(120_000, [next]);
-      await meanwhile?.();
+      await during?.();
       place.set(part, next);
       const went = await old.stop();
       const how = await old.exited;

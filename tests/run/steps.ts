@@ -145,7 +145,7 @@ const canFailSteps: readonly Step[] = [
   ),
   program('conformance kit: each rule finds a headset that breaks it', 'tests/conformance/self.ts', {
     env: { CAN_FAIL: 'only' },
-    ifChanged: ['rules', 'rule.ts', 'can-fail.ts', 'judge.ts', 'verdict.ts'].map(
+    ifChanged: ['rules', 'rule.ts', 'can-fail.ts', 'test-rule.ts', 'verdict.ts'].map(
       (file) => `tests/conformance/${file}`,
     ),
   }),

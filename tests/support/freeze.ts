@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 /**
- * Sends SIGSTOP, and resolves when every thread of the process has stopped; until then a thread on another processor may
- * still answer a call. On systems without threads in /proc, resolves after sending the signal.
+ * Sends SIGSTOP and resolves when every thread of the process has stopped. Before that, a thread on another processor can
+ * still answer a call. On systems without threads in /proc, resolves immediately after the signal.
  */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
@@ -14,7 +14,7 @@ export async function freeze(pid: number): Promise<void> {
 
 function stands(task: string): boolean {
   try {
-    // The state is one letter behind the name, which is in brackets and may contain anything (proc_pid_stat(5)).
+    // The state follows the name, which is in brackets and may contain any characters (proc_pid_stat(5)).
     return readFileSync(`${task}/stat`, 'utf8').split(') ').at(-1)?.[0] === 'T';
   } catch {
     // The thread has ended.

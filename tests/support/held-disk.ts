@@ -2,8 +2,8 @@ import fs, { existsSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Loaded before a process (`--import`). While the file HELD_DISK_FILE exists, syncs to disk do not complete. They are done
- * after the file was removed. The file HELD_DISK_FILE.asked shows that a sync waits.
+ * Loaded before a process (`--import`). While the file HELD_DISK_FILE exists, syncs to disk wait. They continue after the
+ * file is removed. The file HELD_DISK_FILE.asked shows that a sync waits.
  */
 const file = process.env['HELD_DISK_FILE'];
 const lookMs = 5;
@@ -14,7 +14,7 @@ if (file) {
   let looking: NodeJS.Timeout | undefined;
   const look = () => {
     if (existsSync(file)) {
-      // Also for a sync that was requested just before the disk was held again.
+      // Create it also for a sync that was requested just before HELD_DISK_FILE was created again.
       writeFileSync(`${file}.asked`, '');
       return;
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Files of docs/operations, the manual for operators: paths from the root of the repository. */
+/** Paths of the operators' manual (docs/operations), from the root of the repository. */
 export const manualFiles: readonly string[] = readdirSync(join(root, 'docs/operations'), {
   recursive: true,
   encoding: 'utf8',
@@ -12,5 +12,5 @@ export const manualFiles: readonly string[] = readdirSync(join(root, 'docs/opera
   .map((file) => join('docs/operations', file))
   .sort();
 
-/** All pages of the manual, as one text. */
+/** Text of all pages of the manual. */
 export const manual = manualFiles.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');

@@ -29,7 +29,7 @@ export function sourcesOf(commit: string, project = root): string {
   return folder;
 }
 
-/** The same without packages. */
+/** Like `sourcesOf`, without packages. */
 export function treeOf(commit: string, project = root): string {
   const folder = join(project, '.cache', 'release', commit);
   if (!existsSync(folder)) extract(commit, project, folder);
@@ -40,7 +40,7 @@ export function treeOf(commit: string, project = root): string {
 function extract(commit: string, project: string, folder: string): void {
   mkdirSync(dirname(folder), { recursive: true });
   const fresh = mkdtempSync(join(dirname(folder), 'new-'));
-  // Uses a separate index, so that the project's work tree is not affected.
+  // A separate index keeps the project's work tree unchanged.
   const env = { ...process.env, GIT_INDEX_FILE: join(fresh, 'index') };
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' });
   try {
@@ -52,7 +52,7 @@ function extract(commit: string, project: string, folder: string): void {
   }
 }
 
-/** Links each installed package; links of the project's own packages point into the folder itself. */
+/** Links each installed package. Links of the project's own packages point into `folder`. */
 export function linkPackages(project: string, folder: string): void {
   for (const place of [...workspaces(folder), '.']) {
     const [from, to] = [join(project, place, 'node_modules'), join(folder, place, 'node_modules')];
@@ -74,8 +74,8 @@ function installPackages(folder: string): void {
   const mark = join(folder, 'node_modules', '.installed');
   if (existsSync(mark)) return;
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
-  // Variables that npm sets for this project must not reach the other one; and npm reads the machine's
-  // settings from beside the Node that runs it, which is the machine's own.
+  // Remove variables that npm has set for this project. Use the machine's Node.js, because npm reads the machine's
+  // settings from a folder next to its Node.js.
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_')));
   env['PATH'] = (env['PATH'] ?? '')
     .split(delimiter)

@@ -3,7 +3,7 @@ import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 
 /**
- * Returns which of these programs are missing, as the reason of a skip; undefined if all are on PATH. If
+ * Returns the missing programs as the reason of a skip; undefined if all are on PATH. If
  * REQUIRE_REAL_STACK is set (CI), it throws instead.
  */
 export function missingTools(...programs: string[]): string | undefined {
@@ -11,7 +11,7 @@ export function missingTools(...programs: string[]): string | undefined {
   return orDemanded(missing.length > 0 ? `${missing.join(', ')} not on PATH` : undefined);
 }
 
-/** How a program ended. */
+/** Result of a program. */
 export interface Ended {
   /** Exit code; null after a signal. */
   readonly status: number | null;
@@ -19,7 +19,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a program until it ends. Throws if the program does not start; the error names program and cause. */
+/** Runs a program until it ends. Throws an Error with program and cause if it does not start. */
 export function runTool(
   program: string,
   args: readonly string[],

@@ -2,25 +2,25 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A network path that can vanish: then bytes get lost, and neither end is notified. */
+/** A network path that can fail silently: bytes are lost, and neither end gets an error. */
 export interface VanishingLine {
   /** host:port to connect to instead of the target. */
   readonly address: string;
-  /** Connections that were forwarded so far. */
+  /** Number of forwarded connections so far. */
   readonly connections: number;
   /** host:port to which new connections are forwarded. */
   target: string;
-  /** From now on nothing passes through open connections; new ones fail at once, as without a network. */
+  /** Fails the path: open connections stay silent, and new connections fail at once. */
   vanish(): void;
-  /** New connections work again. Older ones stay dead: neither bytes nor their end pass. */
+  /** Repairs the path for new connections. Older connections stay silent: neither bytes nor their end are forwarded. */
   comeBack(): void;
   close(): Promise<void>;
 }
 
-/** Starts a path on a free port of loopback. */
+/** Starts a path on a free port of the loopback address. */
 export async function startVanishingLine(target: string): Promise<VanishingLine> {
   const sockets = new Set<Socket>();
-  /** Forwarded pairs; a pair that is not in this set is dead, unknown to both ends. */
+  /** Forwarded pairs of sockets. A pair that is not in this set is silent. */
   const alive = new Set<readonly Socket[]>();
   let away = false;
   let connections = 0;

@@ -5,8 +5,8 @@ import { root } from '@headset-cloud/demo/stack/process.ts';
 import { linkPackages } from './sources.ts';
 
 /**
- * Copies the project's work tree, uncommitted changes included, into a new folder that is a separate repository
- * with one commit, ready to run and to be changed.
+ * Copies the project's work tree, including uncommitted changes, to a new folder. The folder is a separate repository with
+ * one commit, ready to run.
  */
 export function makeWorkingCopy(folder: string): void {
   mkdirSync(folder, { recursive: true });
@@ -29,7 +29,7 @@ export function makeWorkingCopy(folder: string): void {
   writeFileSync(join(folder, 'node_modules/.installed'), '');
 }
 
-/** Shares the project's cache of the other parts of images (base and builder). */
+/** Shares the project's cache of base and builder images. */
 export function shareImageCache(folder: string): void {
   const [from, to] = [join(root, '.cache/image'), join(folder, '.cache/image')];
   mkdirSync(join(from, 'layers'), { recursive: true });

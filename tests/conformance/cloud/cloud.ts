@@ -22,19 +22,19 @@ const forgivenSkewSeconds = 60;
 
 type Answer = Partial<Pick<UrlAnswer, 'url' | 'expiresAtMs' | 'refusal' | 'retryAfterMs'>>;
 
-/** The cloud's side of the protocol. By itself it only acknowledges and answers, as configured. */
+/** The cloud's side of the protocol. Automatically, it only acknowledges reports and answers requests, as configured. */
 export class Cloud implements LinkOwner {
   readonly links: Link[] = [];
   readonly monitor = new Monitor();
-  /** Offset of the cloud's clock from this machine's; milliseconds. */
+  /** Offset of the cloud's clock from the machine's clock; milliseconds. */
   clockOffsetMs = 0;
   /** Whether each report is acknowledged at once. */
   acknowledges = true;
-  /** Whether the cloud ends a stream after the headset has ended its half. */
+  /** Whether the cloud ends a stream after the headset has ended its side. */
   endsWithClient = true;
   /** The activation in `welcome`. */
   activation: MessageInitShape<typeof CurrentActivationSchema> | undefined;
-  /** The answer to a request for an address; undefined: no answer. */
+  /** Returns the answer to a request for a URL; undefined: no answer. */
   onUrl: (request: UrlRequest, link: Link) => Answer | undefined = () => undefined;
   #taken = 0;
   #sessionEpoch = 0n;
@@ -74,7 +74,7 @@ export class Cloud implements LinkOwner {
     return Date.now() + this.clockOffsetMs;
   }
 
-  /** The next stream of the headset that was not returned before. */
+  /** Waits for the next stream of the headset. Each stream is returned once. */
   async next(extraMs = 0): Promise<Link> {
     const link = await until(
       'the headset to connect',
@@ -85,7 +85,7 @@ export class Cloud implements LinkOwner {
     return link;
   }
 
-  /** The next stream with its hello; streams whose token has wrong times are refused, as the cloud does. */
+  /** Waits for the next stream with its hello. Rejects streams whose token has wrong times, like the platform. */
   async greeted(extraMs = 0): Promise<Link> {
     for (;;) {
       const link = await this.next(extraMs);
@@ -98,7 +98,7 @@ export class Cloud implements LinkOwner {
     }
   }
 
-  /** The next session, after its hello and welcome. */
+  /** Waits for the next session: its hello is received and its welcome is sent. */
   async online(extraMs = 0): Promise<Link> {
     const link = await this.greeted(extraMs);
     this.welcome(link);
@@ -110,12 +110,12 @@ export class Cloud implements LinkOwner {
     return iat <= now + forgivenSkewSeconds && exp >= now - forgivenSkewSeconds;
   }
 
-  /** Refuses a token, as the cloud does. */
+  /** Rejects a token, like the platform. */
   refuse(link: Link): void {
     link.end(unauthenticated, "the token's times are wrong", { 'x-server-time-ms': String(this.nowMs()) });
   }
 
-  /** `serverTimeMs`: the cloud's clock, when it was read for this welcome; milliseconds since 1970. */
+  /** Sends welcome. `serverTimeMs`: the cloud's time in it; milliseconds since 1970. */
   welcome(link: Link, ackedReportId = 0n, serverTimeMs = this.nowMs()): void {
     this.#sessionEpoch += 1n;
     link.send({

@@ -1,4 +1,4 @@
-/** A message in a gRPC frame: the flag 'not compressed', the length, the bytes. */
+/** Returns a message in a gRPC frame: the flag 'not compressed', the length, the bytes. */
 export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.alloc(5 + message.length);
   frame.writeUInt32BE(message.length, 1);

@@ -6,11 +6,11 @@ const frameHeader = 9;
 const pingType = 6;
 const ackFlag = 1;
 
-/** Passes the bytes of one connection: counts the headset's pings, and can fall silent without a close. */
+/** Forwards the bytes of one connection, counts pings, and can stop forwarding without a close. */
 export class Gate extends Duplex {
-  /** HTTP/2 PING frames that the headset sent by itself. */
+  /** Number of the headset's HTTP/2 PING frames, without answers. */
   pings = 0;
-  /** Its answers to the cloud's pings. */
+  /** Number of the headset's answers to the cloud's pings. */
   pingAnswers = 0;
   #frozen = false;
   #toSkip = preface;
@@ -31,13 +31,13 @@ export class Gate extends Duplex {
     socket.on('close', () => this.destroy());
   }
 
-  /** Stops passing bytes in both directions; the connection stays open. */
+  /** Stops forwarding bytes in both directions. The connection stays open. */
   freeze(): void {
     this.#frozen = true;
     this.#socket.resume();
   }
 
-  /** Breaks the connection. */
+  /** Resets the connection. */
   cut(): void {
     this.#socket.resetAndDestroy();
   }
@@ -61,7 +61,7 @@ export class Gate extends Duplex {
     done(error);
   }
 
-  /** Reads the headset's HTTP/2 frames: a header of nine bytes, which contains the length of the rest. */
+  /** Parses the headset's HTTP/2 frames: a header of nine bytes contains the length of the rest. */
   #scan(data: Buffer): void {
     let at = 0;
     while (at < data.length) {

@@ -20,12 +20,12 @@ export type OperationKind = NonNullable<MessageInitShape<typeof OperationSchema>
 type ResponseBody = NonNullable<MessageInitShape<typeof ConnectResponseSchema>['body']>;
 type ReportCase = NonNullable<Report['body']['case']>;
 type ReportValue<K extends ReportCase> = Extract<Report['body'], { case: K }>['value'];
-/** A report whose body is of kind K. */
+/** A report with a body of type K. */
 export type ReportOf<K extends ReportCase> = { readonly report: Report; readonly value: ReportValue<K> };
 
 const invalidArgument = 3;
 
-/** What a link needs of its cloud. */
+/** The parts of the cloud that a link uses. */
 export interface LinkOwner {
   readonly exchange: Exchange;
   readonly timeoutMs: number;
@@ -40,11 +40,11 @@ export interface LinkOwner {
 export class Link {
   readonly messages: ConnectRequest[] = [];
   readonly openedMs = performance.now();
-  /** When the headset ended its half or the stream broke; undefined while it is open. */
+  /** Time at which the headset ended its side or the stream failed; undefined while the stream is open. */
   endedMs: number | undefined;
   /** The highest report id that was acknowledged on this stream. */
   ackedReportId = 0n;
-  /** Ids of the requests for addresses that were answered on this stream. */
+  /** Ids of URL requests that were answered on this stream. */
   readonly answeredUrls = new Set<bigint>();
   #over = false;
   readonly #owner: LinkOwner;
@@ -64,7 +64,7 @@ export class Link {
       for (const bytes of unframer.push(data)) this.#receive(bytes);
     });
     stream.on('end', () => {
-      this.#ended('the headset ended its half of the stream');
+      this.#ended('the headset ended its side of the stream');
       if (owner.endsWithClient) this.end();
     });
     stream.on('close', () => this.#ended('the stream is closed'));
@@ -81,7 +81,7 @@ export class Link {
     return this.messages.flatMap(({ body }) => (body.case === 'ready' ? [body.value.transactionId] : []));
   }
 
-  /** The reports of this stream, in the order of arrival. */
+  /** Reports of this stream in the order of arrival. */
   get reports(): readonly Report[] {
     return this.messages.flatMap(({ body }) => (body.case === 'report' ? [body.value] : []));
   }
@@ -96,7 +96,7 @@ export class Link {
     );
   }
 
-  // What the cloud sends.
+  // Messages of the cloud.
 
   send(body: ResponseBody): void {
     const message = create(ConnectResponseSchema, { body });
@@ -107,13 +107,13 @@ export class Link {
     this.#write(toBinary(ConnectResponseSchema, message));
   }
 
-  /** Sends a message with content that the .proto file does not define. */
-  sendOdd(message: ConnectResponse, what: string): void {
+  /** Sends a message with content that the .proto file does not define. `what`: description for the exchange. */
+  sendUnknown(message: ConnectResponse, what: string): void {
     this.#owner.exchange.note(`sends ${what}`);
     this.#write(toBinary(ConnectResponseSchema, message));
   }
 
-  /** Sends an HTTP/2 ping; resolves when it is answered. */
+  /** Sends an HTTP/2 ping and resolves when it is answered. */
   async ping(): Promise<void> {
     let answered = false;
     this.#owner.exchange.note('sends a ping');
@@ -166,20 +166,20 @@ export class Link {
     this.gate.cut();
   }
 
-  // What the cloud waits for.
+  // Waits for messages of the headset.
 
-  /** Waits for something on this stream. */
+  /** Waits for a condition on this stream. */
   until<T>(what: string, probe: () => T | undefined | null | false, extraMs = 0): Promise<T> {
     return until(what, this.#owner.timeoutMs + extraMs, probe);
   }
 
-  /** The `count`-th ready for a transaction. */
+  /** Waits for the `count`-th ready of a transaction. */
   async ready(id: bigint, count = 1): Promise<void> {
     const nth = count === 1 ? 'a ready' : `ready number ${count}`;
     await this.until(`${nth} for ${id}`, () => this.readies.filter((ready) => ready === id).length >= count);
   }
 
-  /** The result of a transaction; with `after`, one whose report has a higher id. */
+  /** Waits for the result of a transaction. With `after`: a result whose report has a higher id. */
   result(id: bigint, after = 0n): Promise<ReportOf<'result'>> {
     return this.until(`the result of ${id}`, () =>
       this.reportsOf('result').find(

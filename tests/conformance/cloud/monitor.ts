@@ -7,22 +7,22 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Link } from './link.ts';
 
-/** A rule that was violated while another rule was judged. */
+/** A violation of a rule during the scenario of any rule. */
 export interface Violation {
   readonly rule: string;
   readonly why: string;
 }
 
-/** Reports that a headset may drop when storage runs short, and progress, which newer progress replaces. */
+/** Reports that a headset may drop if its storage is full, and progress, which newer progress replaces. */
 const droppable = new Set(['progress', 'stateChange', 'networkLevel', 'signal', 'volume']);
 const reportWindow = 256;
-/** Longer than a second, for a slow machine. */
+/** Maximum age difference of two tokens with the same second; more than a second, for slow machines. */
 const sameSecondMs = 2000;
 
-/** Watches every message of one headset for the rules that hold at all times. */
+/** Checks every message of one headset against the rules that apply at all times. */
 export class Monitor {
   readonly violations: Violation[] = [];
-  /** Every unacknowledged report, with the content that it had first. */
+  /** Unacknowledged reports, with their first content. */
   readonly #kept = new Map<bigint, { bytes: Buffer; kind: string }>();
   readonly #everSeen = new Map<bigint, Buffer>();
   readonly #streams = new Map<Link, { lastReportId: bigint; pending: Set<bigint> }>();
@@ -30,7 +30,7 @@ export class Monitor {
   opened(link: Link, earlier: readonly Link[]): void {
     for (const defect of link.token.defects) this.#broken('session/token', defect);
     const same = earlier.find(({ token }) => token.text === link.token.text);
-    // Two tokens of one second are equal where signatures are deterministic (RFC 6979).
+    // Deterministic signatures (RFC 6979) make two tokens of the same second equal.
     if (same && link.openedMs - same.openedMs > sameSecondMs) {
       this.#broken('session/token', 'a token was used a second time');
     }
@@ -82,18 +82,18 @@ export class Monitor {
     const bytes = Buffer.from(toBinary(ReportSchema, report));
     const before = this.#everSeen.get(id);
     if (before && !before.equals(bytes)) {
-      this.#broken('reports/same-id', `report ${id} came again with another content`);
+      this.#broken('reports/same-id', `report ${id} was repeated with different content`);
     }
     this.#everSeen.set(id, bytes);
     this.#kept.set(id, { bytes, kind: report.body.case ?? '' });
     const inFlight = link.reports.filter((r) => r.reportId > link.ackedReportId).length;
     if (inFlight > reportWindow)
-      this.#broken('reports/window', `${inFlight} reports are on their way without an ack`);
+      this.#broken('reports/window', `${inFlight} reports are sent and not acknowledged`);
   }
 
   #onUrlRequest(link: Link, request: UrlRequest): void {
     const same = link.urlRequests.slice(0, -1).find(({ requestId }) => requestId === request.requestId);
-    // Repeating the same request after 30 s without an answer is permitted.
+    // A client may repeat a request after 30 s without an answer.
     if (same && (same.about.case !== request.about.case || link.answeredUrls.has(request.requestId))) {
       this.#broken('addresses/ids', `request_id ${request.requestId} was used twice in a session`);
     }

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 
-/** A headset's key, in the form for the client and in the form for the cloud. */
+/** A headset's key: the private key for the client, the public key for the cloud. */
 export interface Registration {
   readonly imei: string;
   readonly keyId: string;
@@ -20,22 +20,22 @@ export function register(imei: string, audience: string): Registration {
   };
 }
 
-/** RFC 7638: the hash of the key's required members in the defined order. */
+/** Returns the thumbprint of RFC 7638: the hash of the key's required members in the defined order. */
 function thumbprint(publicKey: KeyObject): string {
   const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 }
 
-/** The claims of a token, and the defects of its form (not of its times). */
+/** Claims of a token, and defects of its form (not of its times). */
 export interface Token {
   readonly text: string;
-  /** Seconds since 1970; 0 when there is none. */
+  /** Seconds since 1970; 0: absent. */
   readonly iat: number;
   readonly exp: number;
   readonly defects: readonly string[];
 }
 
-/** Reads the value of `authorization` (protocol page, "Authentication"). */
+/** Parses the value of `authorization` (protocol page, "Authentication"). */
 export function readToken(authorization: string | undefined, known: Registration): Token {
   const text = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? '';
   const [head = '', body = '', signature = ''] = text.split('.');

@@ -9,7 +9,7 @@ import { transferFaults } from './transfers.ts';
 export const faults = { ...sessionFaults, ...transactionFaults, ...reportFaults, ...transferFaults };
 export type FaultName = keyof typeof faults;
 
-/** The reference client with a named fault. Throws an Error for a name that does not exist. */
+/** Creates the reference client with a named fault. Throws an Error for an unknown name. */
 export function headsetWith(name: string, options: HeadsetOptions) {
   const fault: Fault | (() => Fault) | undefined = faults[name as FaultName];
   if (!fault) throw new Error(`no fault is named ${name}`);

@@ -24,18 +24,18 @@ type ResponseBody = NonNullable<MessageInitShape<typeof ConnectResponseSchema>['
 type Value<B extends { case: unknown; value?: unknown }, K> = Extract<B, { case: K }>['value'];
 
 /**
- * Breaks rules of the protocol page from outside of the reference client: changes its options, and the messages
- * on its streams. Messages are copies that may be changed; a hook that returns false keeps a message back.
+ * A violation of the protocol page, injected from outside of the reference client: changed options, and changed messages
+ * on its streams. A hook gets a copy of the message and can change it. A hook that returns false drops the message.
  */
 export interface Fault {
   readonly options?: (options: HeadsetOptions) => Partial<HeadsetOptions>;
   readonly token?: (token: string) => string;
-  /** A message to the cloud. */
+  /** Hook for messages to the cloud. */
   readonly out?: (body: Out, at: Tap) => unknown;
-  /** A message to the headset. */
+  /** Hook for messages to the headset. */
   readonly in?: (body: In, at: Tap) => unknown;
   readonly ended?: (end: StreamEnd) => StreamEnd;
-  /** Messages of earlier streams reach the headset on its newest stream. */
+  /** True: messages of earlier streams reach the headset on its newest stream. */
   readonly usesOldStreams?: true;
 }
 
@@ -44,11 +44,11 @@ export interface Tap {
   readonly headset: Headset;
   /** Sends a message on the newest stream. */
   send(body: RequestBody): void;
-  /** Gives the headset a message as if it came from the cloud, when the present one is handled. */
+  /** Passes a message to the headset, as if from the cloud, after the current message is handled. */
   receive(body: ResponseBody): void;
 }
 
-/** The reference client with faults. */
+/** Creates the reference client with faults. */
 export function faultyHeadset(options: HeadsetOptions, faults: readonly Fault[]): Headset {
   let changed = options;
   for (const fault of faults) changed = { ...changed, ...fault.options?.(changed) };
@@ -93,7 +93,7 @@ export function faultyHeadset(options: HeadsetOptions, faults: readonly Fault[])
   return headset;
 }
 
-/** Changes messages of one kind to the cloud. */
+/** Changes messages of one type to the cloud. */
 export const sends = <K extends NonNullable<Out['case']>>(
   kind: K,
   change: (value: Value<Out, K>, at: Tap) => unknown,
@@ -101,7 +101,7 @@ export const sends = <K extends NonNullable<Out['case']>>(
   out: (body, at) => (body.case === kind ? change(body.value as Value<Out, K>, at) : undefined),
 });
 
-/** Changes messages of one kind to the headset. */
+/** Changes messages of one type to the headset. */
 export const receives = <K extends NonNullable<In['case']>>(
   kind: K,
   change: (value: Value<In, K>, at: Tap) => unknown,
@@ -109,7 +109,7 @@ export const receives = <K extends NonNullable<In['case']>>(
   in: (body, at) => (body.case === kind ? change(body.value as Value<In, K>, at) : undefined),
 });
 
-/** Changes reports with one kind of body. */
+/** Changes reports of one type. */
 export const reports = <K extends NonNullable<Report['body']['case']>>(
   kind: K,
   change: (value: Value<Report['body'], K>, at: Tap, report: Report) => unknown,
@@ -123,17 +123,17 @@ export const overHttp = (change: (http: Http) => Partial<Http>): Fault => ({
   options: ({ http = plainHttp }) => ({ http: { ...http, ...change(http) } }),
 });
 
-/** A held transaction's state. */
+/** Returns the state of a held transaction. */
 export const heldAs = ({ headset }: Tap, id: bigint) => headset.journal.held.get(Number(id))?.state;
 
-/** True if the headset remembers the end of a transaction that it does not hold. */
+/** Whether the headset remembers the end of a transaction that it no longer holds. */
 export const isRemembered = ({ headset: { journal } }: Tap, id: bigint) =>
   journal.outcomes.has(Number(id)) && !journal.held.has(Number(id));
 
-/** The operation of a held transaction. */
+/** Returns the operation of a held transaction. */
 export const operationOf = ({ headset }: Tap, id: bigint): Operation['kind'] =>
   headset.journal.held.get(Number(id))?.offer.operation?.kind ?? { case: undefined };
 
-/** Reports the end of a transaction that the headset has not ended. */
+/** Reports an end of a transaction that the headset has not ended. */
 export const reportEnd = ({ headset }: Tap, transactionId: bigint, success: boolean) =>
   headset.report({ case: 'result', value: { transactionId, success, message: success ? 'done' : 'failed' } });

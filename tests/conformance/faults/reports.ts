@@ -1,7 +1,7 @@
 import type { Report, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Fault, receives, reports, sends } from './fault.ts';
 
-/** Sends the reports of one moment together, in the order that `arrange` returns. */
+/** Collects reports of the same tick and sends them in the order that `arrange` returns. */
 const together = (arrange: (reports: Report[]) => Report[]) => () => {
   const batch: Report[] = [];
   return sends('report', (report, { send }) => {
@@ -14,9 +14,9 @@ const together = (arrange: (reports: Report[]) => Report[]) => () => {
   });
 };
 
-/** Faults of reports and of activations. */
+/** Faults of reports and activations. */
 export const reportFaults = {
-  /** So it never sends a report again, and has more than 256 reports under way. */
+  /** Never repeats a report, and sends more than 256 reports without an acknowledgement. */
   'takes-sent-as-acknowledged': sends('report', ({ reportId }, { receive }) =>
     receive({ case: 'reportAck', value: { reportId } }),
   ),
@@ -42,7 +42,7 @@ export const reportFaults = {
       },
     };
   },
-  /** Also where its own counter is older, or its reports have no number yet. */
+  /** Also if its counter is older, or its reports have provisional ids. */
   'ignores-acked-in-welcome': receives('welcome', (welcome) => {
     welcome.ackedReportId = 0n;
   }),

@@ -6,10 +6,10 @@ const pingsEach = (ms: number): Fault => ({
 });
 const longestMs = 2 ** 31 - 1;
 
-/** Faults of connections, of the clock and of hello. The comment says what the client does. */
+/** Faults of connections, the clock and hello. Comments describe the client's behavior. */
 export const sessionFaults = {
   'no-backoff': { options: () => ({ backoff: { firstMs: 1, maxMs: 1 } }) },
-  /** An acknowledgement resets the back-off. */
+  /** Simulates an acknowledgement after each welcome, which resets the back-off. */
   'welcome-resets-backoff': receives('welcome', (_, at) => at.receive({ case: 'reportAck', value: {} })),
   'ignores-retry-after': {
     ...receives('goAway', (goAway) => {
@@ -32,7 +32,7 @@ export const sessionFaults = {
     }),
     ended: (end) => ({ ...end, serverTimeMs: 0 }),
   },
-  /** Takes the cloud's time for the time of its arrival. */
+  /** Ignores the delay of the welcome when it corrects the clock. */
   'ignores-delay': { options: () => ({ clock: { now: () => Date.now(), monotonicNow: () => 0 } }) },
   'corrects-hello-clock': () => {
     let correctionMs = 0n;

@@ -12,10 +12,10 @@ import {
   type Tap,
 } from './fault.ts';
 
-/** Starts are given to the headset in the opposite order after this time; milliseconds. */
+/** Starts are collected for this long and passed to the headset in reverse order; milliseconds. */
 const orderedWithinMs = 300;
 
-/** A file in which the ends of transactions, and what took effect, are lost at each start. */
+/** A file that loses the ends and effects of transactions at each start. */
 class ForgetfulFile extends LineFile {
   override read(): unknown[] {
     if (this.path.endsWith('.effects.jsonl')) return [];
@@ -30,7 +30,7 @@ const ofCommand = (
     if (operation?.kind.case === 'command') change(operation.kind.value);
   });
 
-/** Records an effect and reports its result, without the headset. */
+/** Records an effect and reports its result without the headset's own work. */
 function doAtOnce(at: Tap, id: bigint): void {
   at.headset.effects.apply({ transactionId: Number(id), operation: 'at once' });
   reportEnd(at, id, true);
@@ -84,7 +84,7 @@ export const transactionFaults = {
       return false;
     });
   },
-  /** Nothing but updates and commands waits for its turn. */
+  /** Performs all operations except updates and commands at once instead of in order. */
   overtakes: receives('start', ({ transactionId: id }, at) => {
     const kind = operationOf(at, id).case;
     if (kind !== 'applyLanguages' && kind !== 'uninstall') return true;
@@ -137,7 +137,7 @@ export const transactionFaults = {
     if (heldAs(at, id) === 'finished') at.headset.journal.dropped(Number(id));
   }),
   'ignores-revoke': receives('revoke', () => false),
-  /** It answers `revoked`, and does the work, perhaps at a later start. */
+  /** Answers `revoked`, but performs the work anyway, perhaps at a later start. */
   'acts-after-revoke': receives('revoke', ({ transactionId }, at) => {
     reportRevoked(at, transactionId);
     return false;
@@ -149,7 +149,7 @@ export const transactionFaults = {
     'revoke',
     ({ transactionId: id }, at) => heldAs(at, id) !== undefined || isRemembered(at, id),
   ),
-  /** Also for unknown operations, interrupted calls and unknown kinds of networks. */
+  /** Also reports a success for unknown operations, interrupted calls and unknown network types. */
   'never-fails': reports('result', (result) => {
     result.success = true;
     if (result.connectivity) result.connectivity.statusCode = 200;
@@ -157,7 +157,7 @@ export const transactionFaults = {
   'runs-unknown-launch-type': ofCommand((command) => {
     command.launchType = 1;
   }),
-  /** So it also reads all numbers as doubles. */
+  /** Reads all numbers as doubles. */
   'ignores-extra-types': ofCommand((command) => {
     command.extraTypes = {};
   }),
@@ -191,7 +191,7 @@ export const transactionFaults = {
     setTimeout(() => at.receive({ case: 'start', value: { transactionId: id } }), orderedWithinMs);
     return false;
   }),
-  /** Takes a reset for done that the welcome has announced. */
+  /** Treats a reset that the welcome has announced as done. */
   'takes-reset-as-done': () => {
     let revision = 0n;
     return {

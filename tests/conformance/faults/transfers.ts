@@ -3,7 +3,7 @@ import { http as plainHttp } from '@headset-cloud/demo/headset/http.ts';
 import { type Artifact, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type Fault, overHttp, receives, sends } from './fault.ts';
 
-/** Treats an HTTP status of a load as another one. */
+/** Treats one HTTP status of a download as another status. */
 const treats = (status: number, as: number): Fault =>
   overHttp((http) => ({
     get: async (url, options) => {
@@ -22,7 +22,7 @@ const artifactOf = (change: (artifact: Artifact, id: bigint) => void): Fault =>
     if (kind?.case === 'updateApp' && kind.value.artifact) change(kind.value.artifact, transactionId);
   });
 
-/** Faults of updates, addresses and uploads. */
+/** Faults of updates, signed URLs and uploads. */
 export const transferFaults = {
   'authorizes-downloads': overHttp((http) => ({
     get: (url, options) =>
@@ -37,7 +37,7 @@ export const transferFaults = {
       behaviour: { ...behaviour, downloadRetryMs: 1 },
     }),
   },
-  /** So no byte breaks a row of refused addresses or resets the wait. */
+  /** Deletes the loaded bytes after an interruption, so they do not reset the counter of refused URLs or the wait. */
   'keeps-nothing-of-a-cut-load': overHttp((http) => ({
     get: async (url, options) => {
       const response = await http.get(url, options);
@@ -64,7 +64,7 @@ export const transferFaults = {
   'refused-address-as-trouble': treats(403, 503),
   'trouble-as-refused-address': treats(503, 403),
   'too-many-requests-as-refused-address': treats(429, 403),
-  /** So it breaks a row of refused addresses. */
+  /** Treats a 5xx as a loaded byte, which resets the counter of refused URLs. */
   'trouble-as-a-byte': overHttp((http) => ({
     get: async (url, options) => {
       const response = await http.get(url, options);
@@ -74,7 +74,7 @@ export const transferFaults = {
       return new Response(new Uint8Array(1), { status: 206, headers });
     },
   })),
-  /** Expects the hash of whatever comes. */
+  /** Accepts any hash. */
   'ignores-wrong-hash': () => {
     let artifact: Artifact | undefined;
     return {
@@ -136,7 +136,7 @@ export const transferFaults = {
   'asks-at-once': receives('urlAnswer', (answer) => {
     answer.retryAfterMs = 1;
   }),
-  /** Neither after 30 s nor in a later session. */
+  /** Does not repeat a URL request, neither after 30 s nor in a later session. */
   'asks-once': () => {
     const asked = new Set<bigint>();
     return sends('urlRequest', ({ requestId }) => {

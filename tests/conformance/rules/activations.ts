@@ -8,12 +8,12 @@ export const firstApplication = 'conformance-one';
 export const secondApplication = 'conformance-two';
 const secret = { clientId: 'client', clientSecret: 'secret' };
 
-/** An activation by an application, as a transaction. */
+/** Returns the operation that activates the headset for an application. */
 export function activate(applicationId: string): OperationKind {
   return { case: 'activate', value: { applicationId, ...secret } };
 }
 
-/** The activation in welcome when an application has the headset. */
+/** Returns the activation for the welcome. */
 function current(applicationId: string, epoch: bigint, revision: bigint, sinceEpoch = epoch) {
   const { clientId, clientSecret } = secret;
   return { applicationId, epoch, revision, sinceEpoch, clientId, clientSecret };
@@ -21,7 +21,7 @@ function current(applicationId: string, epoch: bigint, revision: bigint, sinceEp
 
 const snapshots = (link: Link) => link.reports.filter(({ snapshot }) => snapshot);
 
-/** Waits for a snapshot and checks it. */
+/** Waits for a snapshot and verifies it. */
 async function wholeSnapshot(link: Link, epoch: bigint): Promise<void> {
   const state = await link.until('the snapshot of the state', () =>
     snapshots(link).find(({ body }) => body.case === 'stateChange'),
@@ -30,7 +30,7 @@ async function wholeSnapshot(link: Link, epoch: bigint): Promise<void> {
     snapshots(link).find(({ body }) => body.case === 'inventory'),
   );
   for (const { activationEpoch } of [state, inventory]) {
-    must(activationEpoch === epoch, `the snapshot bears epoch ${activationEpoch}, not ${epoch}`);
+    must(activationEpoch === epoch, `the snapshot has epoch ${activationEpoch}, not ${epoch}`);
   }
   const { body } = inventory;
   must(body.case === 'inventory' && body.value.firmwareVersion !== '', 'the inventory is empty');
@@ -43,8 +43,8 @@ function oneSnapshot(link: Link): void {
   must(ids.size === 2, `${ids.size} snapshot reports, not one state_change and one inventory`);
 }
 
-/** Cuts the connection; the next session's welcome contains an activation. */
-export async function learn(
+/** Cuts the connection and sends an activation in the next session's welcome. Returns that session. */
+export async function changeActivation(
   stage: Stage,
   link: Link,
   applicationId: string,
@@ -53,7 +53,7 @@ export async function learn(
   sinceEpoch = epoch,
 ) {
   stage.cloud.activation = current(applicationId, epoch, revision, sinceEpoch);
-  // When this is answered, the headset has forgotten the acknowledged reports.
+  // The answer proves that the headset has deleted the acknowledged reports.
   await stage.readyFence(link);
   return await stage.afterCut(link);
 }
@@ -68,12 +68,12 @@ export const activations: readonly Rule[] = [
       await link.run(stage.id(), stage.command(), { epoch: 5n });
       const id = stage.id();
       const { value } = await link.run(id, stage.command(), { epoch: 4n });
-      must(!value.success && stage.effects(id) === 0, 'what belongs to an earlier activation took effect');
+      must(!value.success && stage.effects(id) === 0, 'an operation of an earlier activation took effect');
       const message = 'The transaction belongs to an earlier activation.';
       must(value.message === message, `the message is "${value.message}", not "${message}"`);
       const deactivate = { case: 'deactivate', value: { applicationId: firstApplication } } as const;
       const old = await link.run(stage.id(), deactivate, { epoch: 4n });
-      must(old.value.success, 'an old deactivation has nothing left to end, yet it failed');
+      must(old.value.success, 'an old deactivation must succeed without an effect, but it failed');
     },
   },
   {
@@ -85,7 +85,7 @@ export const activations: readonly Rule[] = [
       link.offer(id, stage.command(), { epoch: 7n });
       await link.ready(id);
       const { hello } = await stage.afterKill();
-      must(hello.activationEpoch === 7n, `hello bears epoch ${hello.activationEpoch}, not 7`);
+      must(hello.activationEpoch === 7n, `hello has epoch ${hello.activationEpoch}, not 7`);
     },
   },
   {
@@ -104,7 +104,7 @@ export const activations: readonly Rule[] = [
         'activate failed',
       );
       await stage.fence(again, 2n);
-      must(snapshots(again).length === 0, 'a snapshot for the application that has the headset already');
+      must(snapshots(again).length === 0, 'a snapshot for the application that is already active');
       const next = await stage.afterCut(again);
       await next.run(stage.id(), activate(secondApplication), { epoch: 3n });
       await wholeSnapshot(next, 3n);
@@ -114,12 +114,12 @@ export const activations: readonly Rule[] = [
     id: 'activations/welcome',
     sentence: 'Otherwise take its epoch, application, client id and secret and since_epoch.',
     prove: async (stage) => {
-      const link = await learn(stage, await stage.begin(), secondApplication, 5n, stage.id());
+      const link = await changeActivation(stage, await stage.begin(), secondApplication, 5n, stage.id());
       const id = stage.id();
       const { value } = await link.run(id, stage.command(), { epoch: 4n });
       must(!value.success && stage.effects(id) === 0, 'an operation of an earlier epoch took effect');
       const { hello } = await stage.afterKill();
-      must(hello.activationEpoch === 5n, `hello bears epoch ${hello.activationEpoch}, not 5`);
+      must(hello.activationEpoch === 5n, `hello has epoch ${hello.activationEpoch}, not 5`);
     },
   },
   {
@@ -146,14 +146,17 @@ export const activations: readonly Rule[] = [
       await wholeSnapshot(next, 3n);
       next.start(id);
       const { value } = await next.result(id);
-      must(value.success && stage.effects(id) === 1, 'work that waited for the welcome was not done once');
+      must(
+        value.success && stage.effects(id) === 1,
+        'work that waited for the welcome did not take effect once',
+      );
     },
   },
   {
     id: 'activations/welcome-snapshot',
     sentence: 'ahead of every report that it makes from then on',
     prove: async (stage) => {
-      const link = await learn(stage, await stage.begin(), firstApplication, 5n, stage.id());
+      const link = await changeActivation(stage, await stage.begin(), firstApplication, 5n, stage.id());
       await wholeSnapshot(link, 5n);
       await stage.fence(link, 5n);
       oneSnapshot(link);
@@ -187,16 +190,16 @@ export const activations: readonly Rule[] = [
     sentence:
       'If the field is absent, keep the stored activation. If its epoch is below the newest known one, ignore it.',
     prove: async (stage) => {
-      const link = await learn(stage, await stage.begin(), firstApplication, 5n, stage.id());
+      const link = await changeActivation(stage, await stage.begin(), firstApplication, 5n, stage.id());
       await wholeSnapshot(link, 5n);
-      const older = await learn(stage, link, secondApplication, 4n, stage.id());
+      const older = await changeActivation(stage, link, secondApplication, 4n, stage.id());
       await stage.fence(older, 5n);
       must(snapshots(older).length === 0, 'an activation of an older epoch was taken');
       stage.cloud.activation = undefined;
       await stage.readyFence(older);
       const next = await stage.afterCut(older);
       await stage.fence(next, 5n);
-      must(next.hello.activationEpoch === 5n, `hello bears epoch ${next.hello.activationEpoch}, not 5`);
+      must(next.hello.activationEpoch === 5n, `hello has epoch ${next.hello.activationEpoch}, not 5`);
       must(snapshots(next).length === 0, 'a snapshot without a change');
     },
   },
@@ -206,7 +209,7 @@ export const activations: readonly Rule[] = [
       'An activate or deactivate whose id is revision has no further effect when it still comes: success true.',
     prove: async (stage) => {
       const id = stage.id();
-      const link = await learn(stage, await stage.begin(), firstApplication, 5n, id);
+      const link = await changeActivation(stage, await stage.begin(), firstApplication, 5n, id);
       await wholeSnapshot(link, 5n);
       const { value } = await link.run(id, activate(firstApplication), { epoch: 5n });
       must(value.success, `it failed: ${value.message}`);
@@ -222,11 +225,11 @@ export const activations: readonly Rule[] = [
       await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
       const languages = ['eo'];
       await link.run(stage.id(), { case: 'applyLanguages', value: { languages } }, { epoch: 3n });
-      const next = await learn(stage, link, firstApplication, 7n, stage.id());
+      const next = await changeActivation(stage, link, firstApplication, 7n, stage.id());
       await wholeSnapshot(next, 7n);
       const inventory = snapshots(next).find(({ body }) => body.case === 'inventory')?.body;
       const kept = inventory?.case === 'inventory' && inventory.value.languages.includes('eo');
-      must(kept, 'the languages of the application, which has the headset again, are gone');
+      must(kept, 'the languages of the application, which is active again, are lost');
     },
   },
   {
@@ -241,14 +244,17 @@ export const activations: readonly Rule[] = [
       const deactivate = { case: 'deactivate', value: { applicationId: firstApplication } } as const;
       const { report, value } = await link.run(stage.id(), deactivate, { epoch: 4n });
       must(value.success, `the deactivation failed: ${value.message}`);
-      const told = link
+      const reported = link
         .reportsOf('inventory')
         .find((one) => one.report.activationEpoch === 4n && one.report.reportId < report.reportId);
-      must(told, 'no inventory of the new epoch came before the result');
-      must(!told.report.snapshot, 'the inventory is marked as a snapshot');
-      must(!told.value.languages.includes('eo'), 'the languages of the application are still in force');
+      must(reported, 'no inventory of the new epoch came before the result');
+      must(!reported.report.snapshot, 'the inventory is marked as a snapshot');
+      must(!reported.value.languages.includes('eo'), 'the languages of the application are still in force');
       const { hello } = await stage.afterCut(link);
-      must(String(hello.languages) === String(told.value.languages), `hello tells ${hello.languages}`);
+      must(
+        String(hello.languages) === String(reported.value.languages),
+        `hello has the languages ${hello.languages}`,
+      );
     },
   },
   {
@@ -262,14 +268,14 @@ export const activations: readonly Rule[] = [
       const languages = ['eo'];
       await link.run(stage.id(), { case: 'applyLanguages', value: { languages } }, { epoch: 3n });
       const file = `${firstApplication}/${stage.imei}/upload_files/erased.bin`;
-      stage.client.tell({ action: 'upload', file, sizeBytes: 2048 });
+      stage.client.request({ action: 'upload', file, sizeBytes: 2048 });
       await link.until('the request for an address', () => link.urlRequests.length > 0);
-      const next = await learn(stage, link, secondApplication, 5n, stage.id());
+      const next = await changeActivation(stage, link, secondApplication, 5n, stage.id());
       const { report, value } = await next.until('the report of the upload', () =>
         next.reportsOf('fileUpload').find((ended) => ended.value.file === file),
       );
-      must(value.failure !== UrlRefusal.UNSPECIFIED, 'the upload is said to have succeeded');
-      must(report.activationEpoch === 3n, `the report bears epoch ${report.activationEpoch}, not 3`);
+      must(value.failure !== UrlRefusal.UNSPECIFIED, 'the upload was reported as successful');
+      must(report.activationEpoch === 3n, `the report has epoch ${report.activationEpoch}, not 3`);
       await wholeSnapshot(next, 5n);
       const inventory = snapshots(next).find(({ body }) => body.case === 'inventory')?.body;
       const kept = inventory?.case === 'inventory' && inventory.value.languages.includes('eo');

@@ -4,15 +4,15 @@ import type { FileAnswer } from '../files.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
-import { activate, firstApplication, learn, secondApplication } from './activations.ts';
+import { activate, changeActivation, firstApplication, secondApplication } from './activations.ts';
 
 const sizeBytes = 2048;
-/** After this time a request without an answer is repeated; milliseconds. */
+/** Time after which an unanswered request is repeated; milliseconds. */
 const repeatMs = 30_000;
-/** After this silence a PUT has failed; milliseconds. */
+/** Time without any byte after which a PUT fails; milliseconds. */
 const silenceMs = 60_000;
 
-/** A session of an activated headset that was told to upload a file; returns the file's path. */
+/** Begins a session of an activated headset and requests an upload. Returns the file's path. */
 async function uploading(stage: Stage, answer?: FileAnswer): Promise<{ link: Link; file: string }> {
   if (answer) stage.files.answer = () => answer;
   const link = await stage.begin();
@@ -22,7 +22,7 @@ async function uploading(stage: Stage, answer?: FileAnswer): Promise<{ link: Lin
 
 function upload(stage: Stage, name: string, bytes = sizeBytes): string {
   const file = `${firstApplication}/${stage.imei}/upload_files/conformance/${name}`;
-  stage.client.tell({ action: 'upload', file, sizeBytes: bytes });
+  stage.client.request({ action: 'upload', file, sizeBytes: bytes });
   return file;
 }
 
@@ -32,7 +32,7 @@ async function ended(link: Link, file: string) {
   );
 }
 
-/** Checks that the end of an upload is reported exactly once. */
+/** Verifies that the end of an upload is reported exactly once. */
 async function once(stage: Stage, link: Link, file: string): Promise<void> {
   await stage.fence(link, 3n);
   const count = link.reportsOf('fileUpload').filter(({ value }) => value.file === file).length;
@@ -65,7 +65,7 @@ export const addresses: readonly Rule[] = [
       const { value } = await link.run(stage.id(), stage.update());
       must(value.success, `it failed: ${value.message}`);
       const waitedMs = (times[1] ?? 0) - (times[0] ?? 0);
-      must(waitedMs > 1450, `asked again after ${waitedMs.toFixed(0)} ms, not 1500`);
+      must(waitedMs > 1450, `requested again after ${waitedMs.toFixed(0)} ms, not 1500`);
       const ids = link.urlRequests.map(({ requestId }) => requestId);
       must(new Set(ids).size === ids.length, `the ids are ${ids}`);
     },
@@ -80,7 +80,7 @@ export const addresses: readonly Rule[] = [
       first.offer(id, stage.update());
       await first.ready(id);
       first.start(id);
-      await first.until('the request for an address', () => first.urlRequests.length > 0);
+      await first.until('the URL request', () => first.urlRequests.length > 0);
       const next = await stage.afterCut(first);
       next.start(id);
       must((await next.result(id)).value.success, 'it failed');
@@ -103,11 +103,11 @@ export const addresses: readonly Rule[] = [
       link.start(id);
       await link.until('the second request', () => times.length > 1, repeatMs);
       const waitedMs = (times[1] ?? 0) - (times[0] ?? 0);
-      must(waitedMs > repeatMs - 500, `asked again after ${waitedMs.toFixed(0)} ms, not ${repeatMs}`);
+      must(waitedMs > repeatMs - 500, `requested again after ${waitedMs.toFixed(0)} ms, not ${repeatMs}`);
       const [first, second] = link.urlRequests.map(({ about }) =>
         about.case === 'downloadTicket' ? Buffer.from(about.value).toString() : about.case,
       );
-      must(first === second, 'another address was asked for');
+      must(first === second, 'another URL was requested');
       must((await link.result(id)).value.success, 'it failed');
     },
   },
@@ -118,9 +118,12 @@ export const addresses: readonly Rule[] = [
       stage.cloud.onUrl = () => undefined;
       const { link, file } = await uploading(stage);
       const files = [file, ...Array.from({ length: 11 }, (_, i) => upload(stage, `${i}.bin`))];
-      await link.until('a request for an address', () => link.urlRequests.length > 0);
-      // The report comes after the uploads on the standard input, so all of them are known when it arrives.
-      stage.client.tell({ action: 'report', customData: { success: true, customData: 'told' } });
+      await link.until('a URL request', () => link.urlRequests.length > 0);
+      // The report was requested after the uploads, so the headset knows all uploads when it arrives.
+      stage.client.request({
+        action: 'report',
+        customData: { success: true, customData: 'after the uploads' },
+      });
       await link.until('the report after the uploads', () => link.reportsOf('customData').length > 0);
       await stage.fence(link, 3n);
       must(link.urlRequests.length <= 8, `${link.urlRequests.length} requests are open`);
@@ -138,20 +141,20 @@ export const addresses: readonly Rule[] = [
       const { value, report } = await ended(link, file);
       must(value.failure === UrlRefusal.UNSPECIFIED, `it failed: ${value.failure}`);
       must(value.sizeBytes === BigInt(sizeBytes), `size_bytes is ${value.sizeBytes}`);
-      must(report.activationEpoch === 3n, `the report bears epoch ${report.activationEpoch}, not 3`);
+      must(report.activationEpoch === 3n, `the report has epoch ${report.activationEpoch}, not 3`);
       const asked = link.urlRequests.at(-1)?.about;
       must(asked?.case === 'upload', 'no request for an upload');
       must(
         asked.value.file === file && asked.value.sizeBytes === BigInt(sizeBytes),
-        'another file was asked for',
+        'the request is for another file',
       );
-      must(asked.value.activationEpoch === 3n, `asked with epoch ${asked.value.activationEpoch}, not 3`);
+      must(asked.value.activationEpoch === 3n, `the request has epoch ${asked.value.activationEpoch}, not 3`);
       const puts = stage.files.of('PUT');
       must(puts.length === 1 && puts[0]?.body.length === sizeBytes, `${puts.length} PUTs`);
       const { headers } = puts[0];
       must(headers['content-length'] === String(sizeBytes), `Content-Length is ${headers['content-length']}`);
       must(headers['content-type'] === undefined, `Content-Type is ${headers['content-type']}`);
-      must(headers.authorization === undefined, 'there is a header of authorization');
+      must(headers.authorization === undefined, 'the PUT has an authorization header');
       await once(stage, link, file);
     },
   },
@@ -176,7 +179,7 @@ export const addresses: readonly Rule[] = [
       const { value } = await ended(link, file);
       must(value.failure === UrlRefusal.NO_SIGNED_URL, `failure is ${value.failure}`);
       await once(stage, link, file);
-      must(stage.files.of('PUT').length === 0, 'something was put');
+      must(stage.files.of('PUT').length === 0, 'the headset sent a PUT');
     },
   },
   {
@@ -191,7 +194,7 @@ export const addresses: readonly Rule[] = [
       const { value } = await link.until('the report of the upload', report, silenceMs);
       const waitedMs = performance.now() - put.atMs;
       must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
-      must(waitedMs > silenceMs - 1000, `given up after ${waitedMs.toFixed(0)} ms, not ${silenceMs}`);
+      must(waitedMs > silenceMs - 1000, `the PUT failed after ${waitedMs.toFixed(0)} ms, not ${silenceMs}`);
       must(stage.files.of('PUT').length === 1, `${stage.files.of('PUT').length} PUTs`);
     },
   },
@@ -201,10 +204,10 @@ export const addresses: readonly Rule[] = [
     prove: async (stage) => {
       const { link, file } = await uploading(stage, 'silent');
       const put = await link.until('the PUT', () => stage.files.of('PUT')[0]);
-      const next = await learn(stage, link, secondApplication, 5n, stage.id());
+      const next = await changeActivation(stage, link, secondApplication, 5n, stage.id());
       const { value, report } = await ended(next, file);
       must(value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${value.failure}`);
-      must(report.activationEpoch === 3n, `the report bears epoch ${report.activationEpoch}, not 3`);
+      must(report.activationEpoch === 3n, `the report has epoch ${report.activationEpoch}, not 3`);
       await next.until('the end of the PUT', () => put.closed);
       must(stage.files.of('PUT').length === 1, `${stage.files.of('PUT').length} PUTs`);
     },
@@ -217,11 +220,14 @@ export const addresses: readonly Rule[] = [
       const { link, file } = await uploading(stage, { holdAfter: 0 });
       upload(stage, 'one.bin', 2 * sizeBytes);
       await link.until('the PUT', () => stage.files.of('PUT').length > 0);
-      stage.client.tell({ action: 'report', customData: { success: true, customData: 'after the uploads' } });
+      stage.client.request({
+        action: 'report',
+        customData: { success: true, customData: 'after the uploads' },
+      });
       await link.until('the report after the uploads', () => link.reportsOf('customData').length > 0);
       await stage.fence(link, 3n);
       const { length } = link.urlRequests;
-      must(length === 1, `${length} requests for addresses of one path at the same time`);
+      must(length === 1, `${length} URL requests for one path at the same time`);
       stage.files.release();
       const reports = () => link.reportsOf('fileUpload').filter(({ value }) => value.file === file);
       await link.until('the reports of both uploads', () => reports().length > 1);
@@ -258,7 +264,7 @@ export const addresses: readonly Rule[] = [
     prove: async (stage) => {
       stage.cloud.onUrl = () => undefined;
       const { link, file } = await uploading(stage);
-      await link.until('the request for an address', () => link.urlRequests.length > 0);
+      await link.until('the URL request', () => link.urlRequests.length > 0);
       stage.cloud.onUrl = () => ({ url: stage.files.address() });
       const next = await stage.afterKill();
       const { value } = await ended(next, file);

@@ -2,18 +2,18 @@ import type { Link } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
 import { must } from '../verdict.ts';
-import { activate, firstApplication, learn, secondApplication } from './activations.ts';
+import { activate, changeActivation, firstApplication, secondApplication } from './activations.ts';
 
-/** Makes an upload whose address never comes; returns its file. */
+/** Requests an upload and never sends its URL. Returns the file's path. */
 async function pendingUpload(stage: Stage, link: Link, application: string): Promise<string> {
   const before = link.urlRequests.length;
   const file = `${application}/${stage.imei}/upload_files/pending.bin`;
-  stage.client.tell({ action: 'upload', file, sizeBytes: 2048 });
-  await link.until('the request for an address', () => link.urlRequests.length > before);
+  stage.client.request({ action: 'upload', file, sizeBytes: 2048 });
+  await link.until('the URL request', () => link.urlRequests.length > before);
   return file;
 }
 
-/** The end of the upload must be older than the snapshot of the next activation. */
+/** Verifies that the end of the upload comes before the snapshot of the next activation. */
 async function endsBeforeSnapshot(link: Link, file: string): Promise<void> {
   const last = await link.until('the snapshot of the inventory', () =>
     link.reports.find(({ snapshot, body }) => snapshot && body.case === 'inventory'),
@@ -28,7 +28,7 @@ async function endsBeforeSnapshot(link: Link, file: string): Promise<void> {
   );
 }
 
-/** What a change of the activation leaves to do, and in which order it is told. */
+/** Rules about the consequences of an activation change and the order of its reports. */
 export const changes: readonly Rule[] = [
   {
     id: 'activations/uploads-first',
@@ -39,7 +39,7 @@ export const changes: readonly Rule[] = [
       const link = await stage.begin();
       await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
       const first = await pendingUpload(stage, link, firstApplication);
-      const next = await learn(stage, link, secondApplication, 5n, stage.id());
+      const next = await changeActivation(stage, link, secondApplication, 5n, stage.id());
       await endsBeforeSnapshot(next, first);
       const second = await pendingUpload(stage, next, secondApplication);
       stage.cloud.activation = undefined;
@@ -56,17 +56,17 @@ export const changes: readonly Rule[] = [
       const link = await stage.begin();
       await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
       const reset = stage.id();
-      const told = await learn(stage, link, firstApplication, 5n, reset, 3n);
-      await stage.fence(told, 5n);
-      must(stage.effects(reset) === 0, 'the welcome alone wiped the headset');
-      told.offer(reset, { case: 'reset', value: { applicationId: firstApplication } }, { epoch: 5n });
-      await told.ready(reset);
-      told.start(reset);
-      const { value, link: next } = await stage.resultOverRestarts(told, reset);
+      const activated = await changeActivation(stage, link, firstApplication, 5n, reset, 3n);
+      await stage.fence(activated, 5n);
+      must(stage.effects(reset) === 0, 'the welcome alone reset the headset');
+      activated.offer(reset, { case: 'reset', value: { applicationId: firstApplication } }, { epoch: 5n });
+      await activated.ready(reset);
+      activated.start(reset);
+      const { value, link: next } = await stage.resultOverRestarts(activated, reset);
       must(value.success, `the reset failed: ${value.message}`);
       must(
         stage.effects(reset) === 1,
-        `${stage.effects(reset)} effects of the reset, which is said to be done`,
+        `${stage.effects(reset)} effects of the reset, which was reported as done`,
       );
       await stage.fence(next, 5n);
     },
@@ -89,7 +89,7 @@ export const changes: readonly Rule[] = [
       await link.until('the end of the load', () => stage.files.of('GET').every(({ closed }) => closed));
       link.start(newer);
       must((await link.result(newer)).value.success, 'the command of the newest epoch failed');
-      must(link.urlRequests.length === length, 'another address was asked for');
+      must(link.urlRequests.length === length, 'another URL was requested');
     },
   },
 ];

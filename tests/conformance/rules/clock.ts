@@ -1,46 +1,46 @@
 import type { Link } from '../cloud/link.ts';
 import type { Rule } from '../rule.ts';
 import type { Stage } from '../stage.ts';
-import { must, NotApplicable, NotJudged } from '../verdict.ts';
+import { must, NotApplicable, NotTested } from '../verdict.ts';
 
-/** How long a welcome is under way; a client waits 10 s for it. */
-const underWayMs = 6000;
-/** How far off a date may be; more than the network and a slow machine need, less than the welcome's way. */
-const accurateMs = 3000;
-/** A client's clock that is so far ahead still signs good tokens. */
+/** Delay of a welcome; a client waits 10 s for it. Milliseconds. */
+const welcomeDelayMs = 6000;
+/** Maximum error of a date: more than a slow machine needs, less than the delay of the welcome; milliseconds. */
+const toleranceMs = 3000;
+/** Clock offset at which the client still signs valid tokens; milliseconds. */
 const aheadMs = 40_000;
 const unavailable = 14;
-/** How often a report is made between two connections, until one is surely older than the second. */
+/** Number of requested reports between two connections, so that one is older than the second connection. */
 const tries = 5;
 
-/** Sends a welcome that has been under way since the stream was opened. */
+/** Sends a welcome whose server time is the time of the stream's opening. */
 async function welcomeLate(stage: Stage, link: Link): Promise<void> {
   const atMs = Math.round(stage.cloud.nowMs() - (performance.now() - link.openedMs));
   await link.until('hello', () => link.messages.length > 0);
-  stage.exchange.note(`the welcome is under way for ${underWayMs} ms`);
-  await new Promise((resolve) => setTimeout(resolve, underWayMs));
+  stage.exchange.note(`the welcome is delayed by ${welcomeDelayMs} ms`);
+  await new Promise((resolve) => setTimeout(resolve, welcomeDelayMs));
   stage.cloud.welcome(link, 0n, atMs);
-  // When this is answered, the headset has handled the welcome.
+  // The answer proves that the headset has handled the welcome.
   await stage.readyFence(link);
 }
 
-/** A report that is made now must bear the cloud's time. */
-async function datesNow(stage: Stage, link: Link, text: string): Promise<void> {
+/** Verifies that a new report has the cloud's current time. */
+async function mustDateNow(stage: Stage, link: Link, text: string): Promise<void> {
   const sinceMs = stage.cloud.nowMs();
-  const { report } = await told(stage, link, text);
+  const { report } = await reportNow(stage, link, text);
   const at = Number(report.occurredAtMs);
   const early = sinceMs - at;
-  must(early < accurateMs, `a report is dated ${early} ms before it was made`);
+  must(early < toleranceMs, `a report is dated ${early} ms before its request`);
   const late = at - stage.cloud.nowMs();
-  must(late < accurateMs, `a report is dated ${late} ms after it came`);
+  must(late < toleranceMs, `a report is dated ${late} ms after its arrival`);
 }
 
-function tell(stage: Stage, text: string): void {
-  stage.client.tell({ action: 'report', customData: { success: true, customData: text } });
+function requestReport(stage: Stage, text: string): void {
+  stage.client.request({ action: 'report', customData: { success: true, customData: text } });
 }
 
-async function told(stage: Stage, link: Link, text: string) {
-  tell(stage, text);
+async function reportNow(stage: Stage, link: Link, text: string) {
+  requestReport(stage, text);
   return await arrived(link, text);
 }
 
@@ -50,7 +50,7 @@ async function arrived(link: Link, text: string) {
   );
 }
 
-/** What the connection's delay and a client's restart mean for its clock and its counter. */
+/** Rules about the clock after a delayed welcome, and about the report counter after a restart. */
 export const clock: readonly Rule[] = [
   {
     id: 'session/clock-under-way',
@@ -60,13 +60,13 @@ export const clock: readonly Rule[] = [
     prove: async (stage) => {
       const link = await stage.connect();
       await welcomeLate(stage, link);
-      await datesNow(stage, link, 'with a right clock');
+      await mustDateNow(stage, link, 'with a correct clock');
       link.cut();
-      // Now the client's clock is ahead of the cloud's: the later bound is nearer.
+      // The client's clock is ahead of the cloud's clock, so the later bound is nearer.
       stage.cloud.clockOffsetMs = -aheadMs;
       const next = await stage.cloud.greeted();
       await welcomeLate(stage, next);
-      await datesNow(stage, next, 'with a clock that was ahead');
+      await mustDateNow(stage, next, 'with a clock that was ahead');
     },
   },
   {
@@ -80,20 +80,20 @@ export const clock: readonly Rule[] = [
         await stage.readyFence(link);
         await stage.client.restart();
         const refused = await stage.cloud.greeted(60_000);
-        tell(stage, `unnumbered ${n}`);
+        requestReport(stage, `unnumbered ${n}`);
         refused.end(unavailable, 'full', { 'x-retry-after-ms': '1500' });
         link = await stage.cloud.online(1500);
         const { report } = await arrived(link, `unnumbered ${n}`);
-        // Both are times of the client's own clock, which had no correction yet.
+        // Both are times of the client's uncorrected clock.
         if (report.occurredAtMs >= link.hello.clockMs) continue;
         const { lastReportId } = link.hello;
         must(
           lastReportId === undefined,
-          `last_report_id is ${lastReportId}, although report ${report.reportId} was kept without a number`,
+          `last_report_id is ${lastReportId}, although report ${report.reportId} was stored with a provisional id`,
         );
         return;
       }
-      throw new NotJudged('The client was told to report before its hello, and did so only afterwards.');
+      throw new NotTested('The kit requested a report before hello, but the client created it afterwards.');
     },
   },
 ];

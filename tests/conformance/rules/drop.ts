@@ -31,7 +31,7 @@ export const drop: readonly Rule[] = [
       const next = await stage.afterCut(link);
       mustHold(stage, next, {});
       await next.run(id, stage.command());
-      must(stage.effects(id) === 1, `offered again it has ${stage.effects(id)} effects`);
+      must(stage.effects(id) === 1, `after another offer there are ${stage.effects(id)} effects`);
     },
   },
   {
@@ -78,7 +78,7 @@ export const drop: readonly Rule[] = [
       const next = await stage.afterKill();
       mustHold(stage, next, { [String(id)]: 'FINISHED' });
       const again = await next.result(id);
-      must(again.report.reportId === report.reportId, 'the result came again under another id');
+      must(again.report.reportId === report.reportId, 'the result was repeated with another id');
     },
   },
 ];

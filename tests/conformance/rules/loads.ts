@@ -7,7 +7,7 @@ import { must } from '../verdict.ts';
 
 const part = 20_000;
 
-/** Runs one update that is served according to `answer`; returns its result, GETs and effects. */
+/** Runs one update with these answers to its GETs. Returns its result, GETs and effects. */
 async function load(stage: Stage, answer: (request: FileRequest, number: number) => FileAnswer) {
   stage.files.answer = answer;
   const link = await stage.begin();
@@ -16,14 +16,14 @@ async function load(stage: Stage, answer: (request: FileRequest, number: number)
   return { link, id, ...value, gets: stage.files.of('GET'), effects: stage.effects(id) };
 }
 
-/** Offers a transaction and lets it start. */
+/** Offers and starts a transaction. */
 export async function start(link: Link, id: bigint, kind: OperationKind): Promise<void> {
   link.offer(id, kind);
   await link.ready(id);
   link.start(id);
 }
 
-/** Where each GET began. */
+/** Lists the first byte of each GET. */
 export const list = (gets: readonly FileRequest[]) => gets.map(({ from }) => from).join(', ');
 
 /** Rules about the download of an update. */
@@ -71,8 +71,8 @@ export const loads: readonly Rule[] = [
       await start(link, id, stage.update());
       const result = () => link.reportsOf('result').find((r) => r.value.transactionId === id);
       await link.until('the failure', () => result() ?? stage.files.of('GET').length > 3, 10_000);
-      must(stage.files.of('GET').length === 3, `${stage.files.of('GET').length} loads were tried, not 3`);
-      must(result()?.value.success === false && stage.effects(id) === 0, 'the result says success');
+      must(stage.files.of('GET').length === 3, `${stage.files.of('GET').length} downloads were tried, not 3`);
+      must(result()?.value.success === false && stage.effects(id) === 0, 'the result is a success');
     },
   },
   {
@@ -90,8 +90,11 @@ export const loads: readonly Rule[] = [
       const id = stage.id();
       await start(link, id, stage.update());
       const gets = () => stage.files.of('GET').length;
-      await link.until('the request for another address', () => asked > 1 || gets() > 6);
-      must(asked > 1 && gets() >= 6, `${gets()} GETs, ${asked} addresses; 6 GETs are due before the second`);
+      await link.until('the request for another URL', () => asked > 1 || gets() > 6);
+      must(
+        asked > 1 && gets() >= 6,
+        `${gets()} GETs, ${asked} URL requests; 6 GETs must come before the second request`,
+      );
       must((await link.result(id)).value.success, 'it failed');
       must(gets() === 7, `${gets()} GETs, not 6 and 1`);
     },
@@ -106,7 +109,7 @@ export const loads: readonly Rule[] = [
       const id = stage.id();
       const update = stage.update();
       await start(link, id, update);
-      const first = await link.until('the request for an address', () => link.urlRequests[0]);
+      const first = await link.until('the URL request', () => link.urlRequests[0]);
       const ticket = Uint8Array.from(Buffer.from('newer'));
       const artifact = { ...stage.files.artifact(), ticket };
       const { package: name, version } = update.value;
@@ -130,7 +133,7 @@ export const loads: readonly Rule[] = [
       });
       must(success, 'it failed');
       must(gets.length === 3 && gets[2]?.from === gets[1]?.from, `the GETs began at ${list(gets)}`);
-      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} URLs were requested`);
     },
   },
   {
@@ -140,12 +143,15 @@ export const loads: readonly Rule[] = [
     prove: async (stage) => {
       const { link, id, success, gets } = await load(stage, () => 'wrong-bytes');
       must(stage.effects(id) === 0, 'a file whose hash is wrong was installed');
-      must(!success, 'the result says success');
+      must(!success, 'the result is a success');
       must(gets.length === 3, `it was loaded ${gets.length} times, not 3`);
       stage.files.answer = (_, n) => (n <= 5 ? 'wrong-bytes' : 'well');
       const right = stage.id();
       const { value } = await link.run(right, stage.update());
-      must(value.success && stage.effects(right) === 1, 'an update that came right the third time failed');
+      must(
+        value.success && stage.effects(right) === 1,
+        'an update failed although its third download was correct',
+      );
     },
   },
   {
@@ -154,7 +160,7 @@ export const loads: readonly Rule[] = [
     prove: async (stage) => {
       const { success, gets } = await load(stage, (_, n) => (n === 1 ? { status: 403 } : 'well'));
       must(success, 'it failed');
-      must(gets.length === 2 && gets[0]?.path !== gets[1]?.path, 'the refused address was used again');
+      must(gets.length === 2 && gets[0]?.path !== gets[1]?.path, 'the refused URL was used again');
     },
   },
   {
@@ -167,8 +173,8 @@ export const loads: readonly Rule[] = [
         return n === 2 ? { status: 503 } : 'well';
       });
       must(success, 'it failed');
-      must(new Set(gets.map(({ path }) => path)).size === 1, 'another address was asked for');
-      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+      must(new Set(gets.map(({ path }) => path)).size === 1, 'another URL was requested');
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} URLs were requested`);
     },
   },
   {
@@ -186,11 +192,11 @@ export const loads: readonly Rule[] = [
       const gets = () => stage.files.of('GET');
       await link.until('the fifth GET', () => gets().length > 4, 12_000);
       const waits = gets().map(({ atMs }, n) => (atMs - (gets()[n - 1]?.atMs ?? atMs)) / 1000);
-      const told = waits.slice(1).map((seconds) => `${seconds.toFixed(1)} s`);
+      const waited = waits.slice(1).map((seconds) => `${seconds.toFixed(1)} s`);
       for (const [n, least] of [1, 2, 4].entries()) {
-        must((waits[n + 1] ?? 0) > least - 0.05, `waited ${told.join(', ')}; 1, 2 and 4 s are due`);
+        must((waits[n + 1] ?? 0) > least - 0.05, `waited ${waited.join(', ')}; 1, 2 and 4 s are required`);
       }
-      must((waits[4] ?? 0) < 6, `waited ${told.join(', ')}; after new bytes 1 s is due`);
+      must((waits[4] ?? 0) < 6, `waited ${waited.join(', ')}; after new bytes 1 s is required`);
       must((await link.result(id)).value.success, 'it failed');
     },
   },
@@ -201,8 +207,8 @@ export const loads: readonly Rule[] = [
       const status = (n: number) => (n === 1 ? 429 : 408);
       const { link, success, gets } = await load(stage, (_, n) => (n <= 2 ? { status: status(n) } : 'well'));
       must(success, 'it failed');
-      must(new Set(gets.map(({ path }) => path)).size === 1, 'another address was asked for');
-      must(link.urlRequests.length === 1, `${link.urlRequests.length} addresses were asked for`);
+      must(new Set(gets.map(({ path }) => path)).size === 1, 'another URL was requested');
+      must(link.urlRequests.length === 1, `${link.urlRequests.length} URLs were requested`);
     },
   },
   {
@@ -211,7 +217,7 @@ export const loads: readonly Rule[] = [
       '5 refused addresses in a row, without a new byte of the file between them, end the transaction as a failure. … 5xx, cuts, expired addresses, UNAVAILABLE and new sessions in between do not, and do not count.',
     seconds: 16,
     prove: async (stage) => {
-      // One address is refused only at the second try; 400 and 404 are as 403.
+      // One URL is refused only at the second attempt. 400 and 404 count like 403.
       const statuses = [403, 400, 503, 404, 403, 410];
       stage.files.answer = (_, n) => ({ status: statuses[n - 1] ?? 403 });
       const link = await stage.begin();
@@ -222,8 +228,8 @@ export const loads: readonly Rule[] = [
       await link.until('the failure', () => result() ?? gets().length > statuses.length, 45_000);
       must(gets().length === statuses.length, `${gets().length} GETs, not ${statuses.length}`);
       const addresses = new Set(gets().map(({ path }) => path)).size;
-      must(addresses === 5, `${addresses} addresses were tried, not 5`);
-      must(result()?.value.success === false, 'the result says success');
+      must(addresses === 5, `${addresses} URLs were tried, not 5`);
+      must(result()?.value.success === false, 'the result is a success');
     },
   },
   {
@@ -240,7 +246,7 @@ export const loads: readonly Rule[] = [
       await start(link, id, stage.update());
       const result = () => link.reportsOf('result').find(({ value }) => value.transactionId === id);
       const { value } = await link.until('the result', result, 30_000);
-      must(value.success, 'it failed, although new bytes had come between the refused addresses');
+      must(value.success, 'it failed although new bytes arrived between the refused URLs');
       const { length } = stage.files.of('GET');
       must(length === 8, `${length} GETs, not 8`);
     },
@@ -250,17 +256,17 @@ export const loads: readonly Rule[] = [
     sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask again.",
     prove: async (stage) => {
       let asked = 0;
-      // By the headset's own clock, which is three days behind, the address would be valid for days.
+      // The headset's own clock is three days behind: by this clock the URL would be valid for days.
       stage.cloud.clockOffsetMs = 3 * 86_400_000;
       stage.cloud.onUrl = () => {
         asked += 1;
         const soon = BigInt(stage.cloud.nowMs() + 500);
         return { url: stage.files.address(), ...(asked === 1 && { expiresAtMs: soon }) };
       };
-      // After the cut the headset waits for a second; by then the address has expired.
+      // The headset waits for a second after the cut. The URL expires in this time.
       const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'well'));
       must(success, 'it failed');
-      must(new Set(gets.map(({ path }) => path)).size === gets.length, 'the expired address was used again');
+      must(new Set(gets.map(({ path }) => path)).size === gets.length, 'the expired URL was used again');
     },
   },
   {
@@ -270,7 +276,7 @@ export const loads: readonly Rule[] = [
     prove: async (stage) => {
       stage.cloud.onUrl = () => ({ refusal: UrlRefusal.NOT_FOUND });
       const { success, link, effects } = await load(stage, () => 'well');
-      must(!success && effects === 0, 'the result says success');
+      must(!success && effects === 0, 'the result is a success');
       await stage.fence(link);
     },
   },

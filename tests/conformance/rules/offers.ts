@@ -8,7 +8,7 @@ const always = 'store it, then answer ready; always, whatever the state';
 
 type HeldName = 'OFFERED' | 'STARTED' | 'FINISHED';
 
-/** The held list of a hello as text, in order of id, without the kit's fences. */
+/** Returns the held list of a hello as text, in the order of ids, without the kit's fences. */
 export function heldOf(stage: Stage, link: Link): string {
   return link.hello.held
     .filter(({ transactionId }) => !stage.fences.has(transactionId))
@@ -25,7 +25,7 @@ export function mustHold(stage: Stage, link: Link, held: Readonly<Record<string,
   must(found === expected, `hello holds [${found}], not [${expected}]`);
 }
 
-/** Brings a transaction into a state; then a repeated offer must be answered, also in a new session. */
+/** Returns a rule: a repeated offer of a transaction in this state is answered, also in a new session. */
 function readyIn(
   state: string,
   bring: (stage: Stage, link: Link, kind: OperationKind) => Promise<bigint>,
@@ -67,7 +67,7 @@ export const offers: readonly Rule[] = [
   readyIn('remembered', async (stage, link, kind) => {
     const id = stage.id();
     await link.run(id, kind);
-    // The acknowledgement was sent before this offer, so it has been handled.
+    // The acknowledgement was sent before this offer, so the headset has handled it.
     await stage.readyFence(link);
     return id;
   }),
@@ -97,8 +97,10 @@ export const offers: readonly Rule[] = [
       const id = stage.id();
       link.start(id);
       await stage.fence(link);
-      const told = link.reports.some(({ body }) => body.case === 'result' && body.value.transactionId === id);
-      must(!told && stage.effects(id) === 0, 'a start without an offer was acted upon');
+      const hasResult = link.reports.some(
+        ({ body }) => body.case === 'result' && body.value.transactionId === id,
+      );
+      must(!hasResult && stage.effects(id) === 0, 'a start without an offer had an effect');
       const next = await stage.afterCut(link);
       mustHold(stage, next, {});
     },
@@ -125,7 +127,7 @@ export const offers: readonly Rule[] = [
     sentence: 'nothing overtakes a command, a setting or a query, whatever that waits for',
     prove: async (stage) => {
       const link = await stage.begin();
-      // The command is for the package of the update, so it waits for the load.
+      // The command is for the package of the update, so it waits for the download.
       const ids = [await stage.startHeldUpdate(link), stage.id(), stage.id()] as const;
       const [, command, setting] = ids;
       link.offer(command, stage.command());
@@ -166,19 +168,22 @@ export const offers: readonly Rule[] = [
       const link = await stage.begin();
       const id = stage.id();
       const first = await link.run(id, stage.command());
-      // Under a newer activation; the repeated end belongs to the former one.
+      // The headset learns a newer epoch. The repeated end still belongs to the former epoch.
       await stage.fence(link, 2n);
       link.start(id);
       const again = await link.result(id, first.report.reportId);
-      must(again.value.success === first.value.success, 'the outcome is another one');
+      must(again.value.success === first.value.success, 'the outcome is different');
       const ended = ({ occurredAtMs, activationEpoch }: Report) =>
         `${occurredAtMs} of epoch ${activationEpoch}`;
-      const [told, toldAgain] = [ended(first.report), ended(again.report)];
-      must(told === toldAgain, `it ended at ${told}, and is told again at ${toldAgain}`);
+      const [reported, reportedAgain] = [ended(first.report), ended(again.report)];
+      must(
+        reported === reportedAgain,
+        `it ended at ${reported}, but the repeated end is at ${reportedAgain}`,
+      );
       const next = await stage.afterKill();
       next.start(id);
       const third = await next.result(id, again.report.reportId);
-      must(third.value.success === first.value.success, 'the outcome is another one after a restart');
+      must(third.value.success === first.value.success, 'the outcome is different after a restart');
       await stage.fence(next, 2n);
       must(stage.effects(id) === 1, `${stage.effects(id)} effects of one transaction`);
     },
@@ -241,7 +246,7 @@ export const offers: readonly Rule[] = [
       stage.client.start();
       const next = await stage.cloud.online();
       await stage.fence(next);
-      must(stage.effects(id) === 0, 'it was begun after a restart without a start');
+      must(stage.effects(id) === 0, 'the transaction began after a restart without a start');
       mustHold(stage, await stage.afterCut(next), { [String(id)]: 'STARTED' });
     },
   },

@@ -7,11 +7,11 @@ import { must, NotApplicable } from '../verdict.ts';
 const sentence =
   'Before an effect, STARTED is stored; after it, the result. … find out, when it starts again, whether the effect took place';
 
-/** The package whose app is called and never returns; see README.md. */
+/** Package of an app that never returns from a call; see README.md. */
 const endlessPackage = 'com.example.conformance.endless';
 
-/** Reacts to the held transactions of a hello as the cloud does, until the transaction has its result. */
-async function carryOn(stage: Stage, link: Link, id: bigint, kind: OperationKind) {
+/** Handles the held transactions of a hello like the platform, until the transaction has its result. */
+async function continueUntilResult(stage: Stage, link: Link, id: bigint, kind: OperationKind) {
   const state = link.hello.held.find((held) => held.transactionId === id)?.state;
   if (state === HeldState.STARTED) link.start(id);
   if (state !== HeldState.STARTED && state !== HeldState.FINISHED) {
@@ -24,7 +24,7 @@ async function carryOn(stage: Stage, link: Link, id: bigint, kind: OperationKind
   return value;
 }
 
-/** Kills the client at a given moment, repeatedly and with further transactions, and continues. */
+/** Returns a rule that kills the client at a given moment, several times with different transactions. */
 function killedAt(
   moment: string,
   rounds: number,
@@ -42,15 +42,15 @@ function killedAt(
             ? stage.command()
             : { case: 'applyLanguages', value: { languages: round % 4 === 1 ? ['en', 'ja'] : ['ja'] } };
         link.offer(id, kind);
-        // So that the transaction is still held after the kill, however fast the client is.
+        // The transaction must still be held after the kill, even if the client is fast.
         stage.cloud.acknowledges = false;
         await reach(stage, link, id, round);
         await stage.client.kill();
         stage.cloud.acknowledges = true;
         link = await stage.afterKill();
-        const result = await carryOn(stage, link, id, kind);
+        const result = await continueUntilResult(stage, link, id, kind);
         const effects = stage.effects(id);
-        // An interrupted call may have happened or not, and is reported as a failure.
+        // An interrupted call may or may not have happened, and is reported as a failure.
         const right = effects === 1 || (effects === 0 && !result.success);
         must(right, `${kind.case} ${id} has ${effects} effects and success ${result.success}`);
       }
@@ -65,7 +65,7 @@ export const once: readonly Rule[] = [
   killedAt('at-start', 4, async (stage, link, id, round) => {
     await link.ready(id);
     link.start(id);
-    // Different moments during the work, the last one after its effect.
+    // Kill at different moments of the work, at the last one after its effect.
     if (round === 3) await stage.effect(id);
     else await new Promise((resolve) => setTimeout(resolve, round * 2));
   }),
@@ -91,7 +91,7 @@ export const once: readonly Rule[] = [
       const held = next.hello.held.find(({ transactionId }) => transactionId === id);
       if (held?.state === HeldState.STARTED) next.start(id);
       const { value } = await next.result(id);
-      must(!value.success, 'a call that was interrupted is told as a success');
+      must(!value.success, 'an interrupted call was reported as a success');
       const message = 'The call was interrupted.';
       must(value.message === message, `the message is "${value.message}", not "${message}"`);
       await stage.fence(next);
@@ -110,9 +110,9 @@ export const once: readonly Rule[] = [
       const again = await next.result(id);
       must(
         again.report.reportId === report.reportId,
-        `the result came again as report ${again.report.reportId}`,
+        `the result was repeated as report ${again.report.reportId}`,
       );
-      // As after a crash of the cloud: it repeats an offer that has ended.
+      // Like the cloud after a crash: repeat the offer of an ended transaction.
       next.offer(id, stage.command());
       await next.ready(id);
       next.start(id);

@@ -15,7 +15,7 @@ import { must, NotApplicable } from '../verdict.ts';
 import { activate, firstApplication } from './activations.ts';
 import { mustHold } from './offers.ts';
 
-/** Numbers that a floating-point parser or a wrong type would change. */
+/** Numbers that a floating-point parser or a wrong type changes. */
 const extrasJson =
   '{"page":3,"serial":9007199254740993,"least":-9223372036854775808,"ratio":1.0,"name":"A\\u00e9","on":true}';
 const extraTypes = {
@@ -35,7 +35,7 @@ const asReceived: Readonly<Record<string, (text: string | undefined) => boolean>
   on: (text) => text === 'true',
 };
 
-/** The status codes that each kind of connectivity operation has. */
+/** Runs a connectivity operation and verifies its status code. */
 async function connectivity(stage: Stage, link: Link, kind: OperationKind, codes: readonly number[]) {
   const { value } = await link.run(stage.id(), kind);
   const found = value.connectivity;
@@ -59,11 +59,11 @@ export const operations: readonly Rule[] = [
       if (body.case === 'offer' && body.value.operation) {
         body.value.operation.$unknown = [{ no: 99, wireType: 2, data: Uint8Array.from([2, 8, 1]) }];
       }
-      link.sendOdd(offer, `an offer of ${id} with an operation of an unknown kind`);
+      link.sendUnknown(offer, `an offer of ${id} with an unknown operation`);
       await link.ready(id);
       link.start(id);
       const result = (await link.result(id)).value;
-      must(!result.success && stage.effects(id) === 0, 'success, or an effect, of what nobody knows');
+      must(!result.success && stage.effects(id) === 0, 'an unknown operation succeeded or took effect');
       const message = 'This client does not know the operation.';
       must(result.message === message, `the message is "${result.message}", not "${message}"`);
       await stage.fence(link);
@@ -80,7 +80,7 @@ export const operations: readonly Rule[] = [
       const extras = stage.client.effects().find(({ transactionId }) => transactionId === id)?.extras;
       must(extras, 'the line of the effects file has no extras');
       for (const [name, right] of Object.entries(asReceived)) {
-        must(right(extras[name]), `the app got ${name} as ${extras[name]}`);
+        must(right(extras[name]), `the app received ${name} as ${extras[name]}`);
       }
     },
   },
@@ -120,16 +120,16 @@ export const operations: readonly Rule[] = [
         const id = stage.id();
         const { report, value } = await link.run(id, { case: 'applyLanguages', value: { languages } });
         must(value.success && stage.effects(id) === 1, `it failed: ${value.message}`);
-        const told = link.reportsOf('inventory').at(-1);
-        must(told && told.report.reportId < report.reportId, 'no inventory came before the result');
+        const reported = link.reportsOf('inventory').at(-1);
+        must(reported && reported.report.reportId < report.reportId, 'no inventory came before the result');
         must(
-          String(told.value.languages) === String(languages),
-          `the inventory tells ${told.value.languages}`,
+          String(reported.value.languages) === String(languages),
+          `the inventory has the languages ${reported.value.languages}`,
         );
-        must(told.value.firmwareVersion === link.hello.firmwareVersion, 'the inventory is not complete');
+        must(reported.value.firmwareVersion === link.hello.firmwareVersion, 'the inventory is not complete');
       }
       const { hello } = await stage.afterCut(link);
-      must(String(hello.languages) === 'en,ja', `hello tells ${hello.languages}`);
+      must(String(hello.languages) === 'en,ja', `hello has the languages ${hello.languages}`);
     },
   },
   {
@@ -145,16 +145,16 @@ export const operations: readonly Rule[] = [
       const { report, value } = await link.run(id, { case: 'uninstall', value: { package: name } });
       must(value.success && stage.effects(id) === 1, `it failed: ${value.message}`);
       must(value.message === 'uninstall success.', `the message is "${value.message}"`);
-      const told = link.reportsOf('inventory').filter((one) => one.report.reportId < report.reportId);
+      const reported = link.reportsOf('inventory').filter((one) => one.report.reportId < report.reportId);
       const left = (apps: readonly { package: string }[]) => apps.some((one) => one.package === name);
       must(
-        told.length > 1 && !left(told.at(-1)?.value.apps ?? []),
+        reported.length > 1 && !left(reported.at(-1)?.value.apps ?? []),
         'no inventory without it came before the result',
       );
       const again = stage.id();
       const second = await link.run(again, { case: 'uninstall', value: { package: name } });
       const failed = !second.value.success && stage.effects(again) === 0;
-      must(failed, 'what is not installed was uninstalled');
+      must(failed, 'uninstalling a package that is not installed succeeded');
       must(!left((await stage.afterKill()).hello.apps), 'hello still lists it');
     },
   },
@@ -165,7 +165,7 @@ export const operations: readonly Rule[] = [
       const link = await stage.begin();
       const id = stage.id();
       const { value } = await link.run(id, stage.command({ launchType: 99 }));
-      must(!value.success && stage.effects(id) === 0, 'an app was called by a launch type that nobody knows');
+      must(!value.success && stage.effects(id) === 0, 'an app was called with an unknown launch type');
       const plain = stage.id();
       const given = (await link.run(plain, stage.command({ launchType: 0 }))).value;
       must(given.success && stage.effects(plain) === 1, `without a launch type it failed: ${given.message}`);
@@ -182,15 +182,15 @@ export const operations: readonly Rule[] = [
       const next = await stage.afterKill();
       stage.cloud.acknowledges = false;
       const appAnswer = { transactionId: String(id), success: true, message: 'shown', customData: 'data' };
-      stage.client.tell({ action: 'report', appAnswer });
+      stage.client.request({ action: 'report', appAnswer });
       const answered = (on: Link) => on.until('the answer of the app', () => on.reportsOf('appAnswer')[0]);
       const first = await answered(next);
       const { transactionId, success, message, customData } = first.value;
       const right = transactionId === id && success && message === 'shown' && customData === 'data';
-      must(right, 'the answer is not the one that the app gave');
-      must(first.report.reportId > report.reportId, 'it does not come after the result');
+      must(right, 'the answer differs from the answer of the app');
+      must(first.report.reportId > report.reportId, 'the report does not come after the result');
       const again = await answered(await stage.afterCut(next));
-      must(again.report.reportId === first.report.reportId, 'it came again under another id');
+      must(again.report.reportId === first.report.reportId, 'it was repeated with another id');
     },
   },
   {
@@ -202,24 +202,24 @@ export const operations: readonly Rule[] = [
       await link.run(id, stage.command());
       const answers = (on: Link) => on.reportsOf('appAnswer').map(({ report }) => report.reportId);
       const appAnswer = { transactionId: String(id), success: true, message: 'shown', customData: 'data' };
-      const told = (on: Link, text: string) => {
-        stage.client.tell({ action: 'report', appAnswer });
-        stage.client.tell({ action: 'report', customData: { success: true, customData: text } });
+      const reportText = (on: Link, text: string) => {
+        stage.client.request({ action: 'report', appAnswer });
+        stage.client.request({ action: 'report', customData: { success: true, customData: text } });
         return on.until(`the report "${text}" after the answer`, () =>
           on.reportsOf('customData').some(({ value }) => value.customData === text),
         );
       };
       stage.cloud.acknowledges = false;
-      await told(link, 'first');
-      await told(link, 'second');
+      await reportText(link, 'first');
+      await reportText(link, 'second');
       must(answers(link).length === 1, `${answers(link).length} answers before the first is acknowledged`);
       link.ack(link.reports.at(-1)?.reportId ?? 0n);
       stage.cloud.acknowledges = true;
       await stage.readyFence(link);
-      await told(link, 'third');
+      await reportText(link, 'third');
       must(answers(link).length === 1, `${answers(link).length} answers after the first is acknowledged`);
       link = await stage.afterKill();
-      await told(link, 'fourth');
+      await reportText(link, 'fourth');
       must(answers(link).length === 0, 'a second answer after a restart');
     },
   },
@@ -273,9 +273,9 @@ export const operations: readonly Rule[] = [
       const link = await stage.begin();
       const device = { name: 'Speaker', alias: 'speaker', address: '02:00:00:00:00:0A' };
       const bluetoothDevices = [{ ...device, paired: false, connected: false }];
-      stage.client.tell({ action: 'content', content: { bluetoothDevices } });
-      // Lines are handled in order, so the device is there when this is reported.
-      stage.client.tell({ action: 'report', customData: { success: true, customData: 'in reach' } });
+      stage.client.request({ action: 'content', content: { bluetoothDevices } });
+      // Lines are handled in order, so the device is in reach when this report arrives.
+      stage.client.request({ action: 'report', customData: { success: true, customData: 'in reach' } });
       await link.until('the report after the device', () => link.reportsOf('customData').length > 0);
       const macAddress = device.address;
       let connected = false;
@@ -288,23 +288,23 @@ export const operations: readonly Rule[] = [
         must(value.success && found?.statusCode === 200, `${kind.case} ends with ${found?.statusCode}`);
         const [one] = found.devices;
         const same = found.devices.length === 1 && one?.address.toUpperCase() === macAddress;
-        must(same, `${kind.case} tells other devices than the one it is about`);
+        must(same, `${kind.case} reports other devices than its own`);
         must(modes.includes(one.mode), `the mode after ${kind.case} is ${one.mode}, not one of ${modes}`);
         must(one.registered === (kind.case !== 'deletePairing'), `registered is ${one.registered}`);
         must(stage.effects(id) === 1, `${stage.effects(id)} effects of ${kind.case}`);
         const isConnected = one.mode === BluetoothMode.CONNECTED;
         await stage.fence(link);
-        const told = link.reportsOf('bluetoothConnection').filter((r) => r.value.transactionId === id);
+        const reported = link.reportsOf('bluetoothConnection').filter((r) => r.value.transactionId === id);
         const expected = isConnected === connected ? 0 : 1;
         must(
-          told.length === expected,
-          `${told.length} bluetooth_connection of ${kind.case}, not ${expected}`,
+          reported.length === expected,
+          `${reported.length} bluetooth_connection of ${kind.case}, not ${expected}`,
         );
-        for (const notice of told) {
+        for (const notice of reported) {
           const mode = isConnected ? BluetoothMode.CONNECTED : BluetoothMode.DISCONNECTED;
           const right = notice.value.statusCode === 200 && notice.value.devices[0]?.mode === mode;
-          must(right, `the connection after ${kind.case} is told with another mode or code`);
-          must(notice.report.reportId > report.reportId, 'it does not come after the result');
+          must(right, `the connection after ${kind.case} has a wrong mode or code`);
+          must(notice.report.reportId > report.reportId, 'the report does not come after the result');
         }
         connected = isConnected;
       };
@@ -328,8 +328,8 @@ export const operations: readonly Rule[] = [
       await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
       stage.cloud.onUrl = () => undefined;
       const file = `${firstApplication}/${stage.imei}/upload_files/wiped.bin`;
-      stage.client.tell({ action: 'upload', file, sizeBytes: 2048 });
-      await link.until('the request for an address', () => link.urlRequests.length > 0);
+      stage.client.request({ action: 'upload', file, sizeBytes: 2048 });
+      await link.until('the URL request', () => link.urlRequests.length > 0);
       const reset = stage.id();
       link.offer(reset, { case: 'reset', value: { applicationId: firstApplication } }, { epoch: 4n });
       await link.ready(reset);
@@ -340,10 +340,16 @@ export const operations: readonly Rule[] = [
         next.reportsOf('fileUpload').find(({ value }) => value.file === file),
       );
       must(ended.value.failure === UrlRefusal.UPLOAD_FAILED, `failure is ${ended.value.failure}`);
-      must(ended.report.activationEpoch === 3n, `it bears epoch ${ended.report.activationEpoch}, not 3`);
+      must(
+        ended.report.activationEpoch === 3n,
+        `the report has epoch ${ended.report.activationEpoch}, not 3`,
+      );
       await stage.fence(next, 4n);
       const count = next.reportsOf('fileUpload').filter(({ value }) => value.file === file).length;
-      must(count === 1 && stage.files.of('PUT').length === 0, `${count} reports, or a PUT, after the reset`);
+      must(
+        count === 1 && stage.files.of('PUT').length === 0,
+        `${count} reports of the upload, or a PUT, after the reset`,
+      );
     },
   },
   {
@@ -371,15 +377,18 @@ export const operations: readonly Rule[] = [
         [String(offered)]: 'OFFERED',
         [String(reset)]: 'FINISHED',
       });
-      must(next.hello.activationEpoch === 3n, `hello bears epoch ${next.hello.activationEpoch}, not 3`);
+      must(next.hello.activationEpoch === 3n, `hello has epoch ${next.hello.activationEpoch}, not 3`);
       const { value } = await next.result(reset);
       must(value.success, `the reset failed: ${value.message}`);
       must(stage.effects(reset) === 1, `${stage.effects(reset)} effects of the reset`);
       const again = await next.result(kept.value.transactionId);
-      must(again.report.reportId === kept.report.reportId, 'a report came again under another id');
+      must(again.report.reportId === kept.report.reportId, 'a report was repeated with another id');
       next.start(done);
       const remembered = await next.result(done, again.report.reportId);
-      must(remembered.value.success && stage.effects(done) === 1, 'what was done before is not remembered');
+      must(
+        remembered.value.success && stage.effects(done) === 1,
+        'the end of an earlier transaction is not remembered',
+      );
     },
   },
 ];

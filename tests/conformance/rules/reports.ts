@@ -6,53 +6,53 @@ import { activate, firstApplication, secondApplication } from './activations.ts'
 
 const unavailable = 14;
 
-/** Makes an app of the headset send a report with this text. */
-function tell(stage: Stage, text: string): void {
-  stage.client.tell({ action: 'report', customData: { success: true, customData: text } });
+/** Requests a report with this text, as if an app had sent it. */
+function requestReport(stage: Stage, text: string): void {
+  stage.client.request({ action: 'report', customData: { success: true, customData: text } });
 }
 
-/** The texts of an app's reports on this stream, in order. */
+/** Returns the texts of an app's reports on this stream, in order. */
 function texts(link: Link): readonly string[] {
   return link.reportsOf('customData').map(({ value }) => value.customData);
 }
 
-async function untilTold(link: Link, text: string) {
+async function untilReported(link: Link, text: string) {
   return await link.until(`the report "${text}"`, () =>
     link.reportsOf('customData').find(({ value }) => value.customData === text),
   );
 }
 
-/** The ids of an app's reports on this stream; the headset may send other reports by itself. */
+/** Returns the ids of an app's reports on this stream, without other reports of the headset. */
 function idsOf(link: Link): bigint[] {
   return link.reportsOf('customData').map(({ report }) => report.reportId);
 }
 
-/** The first of an app's reports. */
-async function firstTold(link: Link): Promise<bigint | undefined> {
-  return await link.until('the report that is kept', () => idsOf(link)[0]);
+/** Waits for the first of an app's reports and returns its id. */
+async function firstReported(link: Link): Promise<bigint | undefined> {
+  return await link.until('the stored report', () => idsOf(link)[0]);
 }
 
-/** Makes three reports that are not acknowledged; returns their ids. */
+/** Requests three reports without acknowledging them. Returns their ids. */
 async function threeKept(stage: Stage, link: Link): Promise<bigint[]> {
   stage.cloud.acknowledges = false;
-  for (const text of ['a', 'b', 'c']) tell(stage, text);
-  await untilTold(link, 'c');
+  for (const text of ['a', 'b', 'c']) requestReport(stage, text);
+  await untilReported(link, 'c');
   return idsOf(link);
 }
 
-/** A report and an upload of the first application's apps must bear its epoch, 3. */
-async function formersBear(stage: Stage, link: Link, text: string): Promise<void> {
-  tell(stage, text);
-  const { activationEpoch: told } = (await untilTold(link, text)).report;
-  must(told === 3n, `a report before the activation takes effect bears epoch ${told}, not 3`);
+/** Verifies that a report and an upload of the first application's apps have its epoch, 3. */
+async function mustHaveFormerEpoch(stage: Stage, link: Link, text: string): Promise<void> {
+  requestReport(stage, text);
+  const { activationEpoch: reported } = (await untilReported(link, text)).report;
+  must(reported === 3n, `a report before the activation takes effect has epoch ${reported}, not 3`);
   const file = `${firstApplication}/${stage.imei}/upload_files/${text.length}.bin`;
-  stage.client.tell({ action: 'upload', file, sizeBytes: 1 });
-  const asked = await link.until('the request for an address', () =>
+  stage.client.request({ action: 'upload', file, sizeBytes: 1 });
+  const asked = await link.until('the URL request', () =>
     link.urlRequests
       .flatMap(({ about }) => (about.case === 'upload' ? [about.value.activationEpoch] : []))
       .at(-1),
   );
-  must(asked === 3n, `an upload before the activation takes effect bears epoch ${asked}, not 3`);
+  must(asked === 3n, `an upload before the activation takes effect has epoch ${asked}, not 3`);
 }
 
 export const reports: readonly Rule[] = [
@@ -62,9 +62,9 @@ export const reports: readonly Rule[] = [
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await stage.begin();
-      for (const text of ['a', 'b', 'c']) tell(stage, text);
+      for (const text of ['a', 'b', 'c']) requestReport(stage, text);
       await stage.fence(link);
-      await untilTold(link, 'c');
+      await untilReported(link, 'c');
       must(texts(link).join('') === 'abc', `reported in the order ${texts(link)}`);
       const next = await stage.afterCut(link);
       await stage.fence(next);
@@ -97,7 +97,7 @@ export const reports: readonly Rule[] = [
       await stage.readyFence(link);
       const next = await stage.afterKill();
       const later = (await stage.fence(next)).report;
-      must(later.reportId > report.reportId, `after ${report.reportId} a new report bears ${later.reportId}`);
+      must(later.reportId > report.reportId, `after ${report.reportId} a new report has ${later.reportId}`);
     },
   },
   {
@@ -108,11 +108,11 @@ export const reports: readonly Rule[] = [
       await stage.fence(link);
       link.cut();
       const next = await stage.cloud.greeted();
-      // As if the headset's state was restored from a copy: the cloud has newer reports.
+      // Simulates a headset whose state was restored from a copy: the cloud has newer reports.
       const acked = BigInt(stage.cloud.nowMs() + 86_400_000);
       stage.cloud.welcome(next, acked);
       const { report } = await stage.fence(next);
-      must(report.reportId > acked, `a new report bears ${report.reportId}; ${acked} is acknowledged`);
+      must(report.reportId > acked, `a new report has ${report.reportId}; ${acked} is acknowledged`);
     },
   },
   {
@@ -125,7 +125,7 @@ export const reports: readonly Rule[] = [
       const atLeast = BigInt(stage.cloud.nowMs() - 300_000);
       must(
         report.reportId > atLeast,
-        `the first report bears ${report.reportId}, not the clock's milliseconds`,
+        `the first report has ${report.reportId}, not the clock's milliseconds`,
       );
     },
   },
@@ -139,15 +139,15 @@ export const reports: readonly Rule[] = [
       await stage.readyFence(link);
       await stage.client.restart();
       const refused = await stage.cloud.greeted(60_000);
-      for (const text of ['a', 'b']) tell(stage, text);
+      for (const text of ['a', 'b']) requestReport(stage, text);
       refused.end(unavailable, 'full', { 'x-retry-after-ms': '1500' });
       const next = await stage.cloud.greeted(1500);
-      // As if the headset's state was restored from a copy: the cloud has newer reports.
+      // Simulates a headset whose state was restored from a copy: the cloud has newer reports.
       const acked = BigInt(stage.cloud.nowMs() + 86_400_000);
       stage.cloud.welcome(next, acked);
-      await untilTold(next, 'b');
+      await untilReported(next, 'b');
       must(texts(next).join('') === 'ab', `reported in the order ${texts(next)}`);
-      for (const id of idsOf(next)) must(id > acked, `a new report bears ${id}; ${acked} is acknowledged`);
+      for (const id of idsOf(next)) must(id > acked, `a new report has ${id}; ${acked} is acknowledged`);
     },
   },
   {
@@ -157,11 +157,14 @@ export const reports: readonly Rule[] = [
     prove: async (stage) => {
       const link = await stage.begin();
       const long = '長'.repeat(100_000);
-      tell(stage, long);
-      const { value } = await link.until('the report of a long text', () => link.reportsOf('customData')[0]);
+      requestReport(stage, long);
+      const { value } = await link.until(
+        'the report with a long text',
+        () => link.reportsOf('customData')[0],
+      );
       const { length } = value.customData;
-      must(length <= 65_536, `a text of ${length} characters came, not of 65536`);
-      must(length > 0 && long.startsWith(value.customData), 'the text is another one');
+      must(length <= 65_536, `the text has ${length} characters, not 65536`);
+      must(length > 0 && long.startsWith(value.customData), 'the text is different');
       await stage.fence(link);
       const { value: answered } = await stage.fence(await stage.afterKill());
       must(answered.success, 'a command failed');
@@ -176,8 +179,8 @@ export const reports: readonly Rule[] = [
       link.ack(ids[1] ?? 0n);
       await stage.readyFence(link);
       const next = await stage.afterCut(link);
-      const first = await firstTold(next);
-      must(first === ids[2], `report ${first} came first, ${ids[2]} is the oldest kept`);
+      const first = await firstReported(next);
+      must(first === ids[2], `report ${first} came first, but ${ids[2]} is the oldest stored report`);
     },
   },
   {
@@ -189,8 +192,8 @@ export const reports: readonly Rule[] = [
       link.cut();
       const next = await stage.cloud.greeted();
       stage.cloud.welcome(next, ids[1]);
-      const first = await firstTold(next);
-      must(first === ids[2], `report ${first} came first, ${ids[2]} is the oldest kept`);
+      const first = await firstReported(next);
+      must(first === ids[2], `report ${first} came first, but ${ids[2]} is the oldest stored report`);
     },
   },
   {
@@ -204,7 +207,7 @@ export const reports: readonly Rule[] = [
       await next.ping();
       must(next.messages.length === 1, `${next.messages[1]?.body.case} came before welcome`);
       stage.cloud.welcome(next);
-      await untilTold(next, 'c');
+      await untilReported(next, 'c');
     },
   },
   {
@@ -217,18 +220,18 @@ export const reports: readonly Rule[] = [
       await stage.readyFence(link);
       stage.cloud.acknowledges = false;
       const all = Array.from({ length: 300 }, (_, i) => `text ${i}`);
-      for (const text of all) tell(stage, text);
-      // A request for an address needs no ack, and shows that the headset knows the texts before it.
+      for (const text of all) requestReport(stage, text);
+      // A URL request needs no acknowledgement, and proves that the headset has read the earlier lines.
       const file = `${firstApplication}/${stage.imei}/upload_files/after.bin`;
-      stage.client.tell({ action: 'upload', file, sizeBytes: 1 });
-      await link.until('the request for an address', () => link.urlRequests.length > 0);
+      stage.client.request({ action: 'upload', file, sizeBytes: 1 });
+      await link.until('the URL request', () => link.urlRequests.length > 0);
       await stage.readyFence(link);
       const inFlight = link.reports.filter(({ reportId }) => reportId > link.ackedReportId).length;
       must(inFlight <= 256, `${inFlight} reports without an ack`);
       stage.cloud.acknowledges = true;
       link.ack(link.reports.at(-1)?.reportId ?? 0n);
-      await untilTold(link, 'text 299');
-      must(String(texts(link)) === String(all), 'a report is missing or came twice');
+      await untilReported(link, 'text 299');
+      must(String(texts(link)) === String(all), 'a report is missing or was repeated');
     },
   },
   {
@@ -238,15 +241,15 @@ export const reports: readonly Rule[] = [
       const link = await stage.begin();
       link.cut();
       const waiting = await stage.cloud.greeted();
-      for (const text of ['a', 'b']) tell(stage, text);
-      // When the headset answers on the stream, it has read its standard input.
+      for (const text of ['a', 'b']) requestReport(stage, text);
+      // The headset reads its standard input before it answers on the stream.
       stage.cloud.welcome(waiting);
-      await untilTold(waiting, 'b');
+      await untilReported(waiting, 'b');
       stage.cloud.acknowledges = false;
-      tell(stage, 'c');
-      await untilTold(waiting, 'c');
+      requestReport(stage, 'c');
+      await untilReported(waiting, 'c');
       const next = await stage.afterKill();
-      await untilTold(next, 'c');
+      await untilReported(next, 'c');
     },
   },
   {
@@ -256,22 +259,22 @@ export const reports: readonly Rule[] = [
       const link = await stage.begin();
       await link.run(stage.id(), activate(firstApplication), { epoch: 3n });
       stage.cloud.acknowledges = false;
-      tell(stage, 'before');
-      const before = await untilTold(link, 'before');
+      requestReport(stage, 'before');
+      const before = await untilReported(link, 'before');
       await link.run(stage.id(), activate(secondApplication), { epoch: 4n });
-      tell(stage, 'after');
-      const after = await untilTold(link, 'after');
+      requestReport(stage, 'after');
+      const after = await untilReported(link, 'after');
       must(
         before.report.activationEpoch === 3n,
-        `the first bears epoch ${before.report.activationEpoch}, not 3`,
+        `the first has epoch ${before.report.activationEpoch}, not 3`,
       );
       must(
         after.report.activationEpoch === 4n,
-        `the second bears epoch ${after.report.activationEpoch}, not 4`,
+        `the second has epoch ${after.report.activationEpoch}, not 4`,
       );
       const next = await stage.afterKill();
-      const again = (await untilTold(next, 'before')).report.activationEpoch;
-      must(again === 3n, `sent again, the first bears epoch ${again}, not 3`);
+      const again = (await untilReported(next, 'before')).report.activationEpoch;
+      must(again === 3n, `sent again, the first has epoch ${again}, not 3`);
     },
   },
   {
@@ -285,16 +288,16 @@ export const reports: readonly Rule[] = [
       const next = stage.id();
       link.offer(next, activate(secondApplication), { epoch: 5n });
       await link.ready(next);
-      await formersBear(stage, link, 'former');
+      await mustHaveFormerEpoch(stage, link, 'former');
       const last = await stage.afterKill();
-      must(last.hello.activationEpoch === 5n, `hello bears epoch ${last.hello.activationEpoch}, not 5`);
-      await formersBear(stage, last, 'former, after a kill');
+      must(last.hello.activationEpoch === 5n, `hello has epoch ${last.hello.activationEpoch}, not 5`);
+      await mustHaveFormerEpoch(stage, last, 'former, after a kill');
       last.start(next);
       const { report } = await last.result(next);
-      must(report.activationEpoch === 5n, `the result bears epoch ${report.activationEpoch}, not 5`);
-      tell(stage, 'next');
-      const own = (await untilTold(last, 'next')).report.activationEpoch;
-      must(own === 5n, `what came after the activation bears epoch ${own}, not 5`);
+      must(report.activationEpoch === 5n, `the result has epoch ${report.activationEpoch}, not 5`);
+      requestReport(stage, 'next');
+      const own = (await untilReported(last, 'next')).report.activationEpoch;
+      must(own === 5n, `a report after the activation has epoch ${own}, not 5`);
     },
   },
 ];

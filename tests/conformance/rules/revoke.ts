@@ -4,14 +4,14 @@ import type { Stage } from '../stage.ts';
 import { must, NotApplicable } from '../verdict.ts';
 import { heldOf, mustHold } from './offers.ts';
 
-/** A session of a client that knows revoke. */
+/** Begins a session. Throws NotApplicable if the client does not support revoke. */
 async function knowing(stage: Stage): Promise<Link> {
   const link = await stage.begin();
   if (!link.hello.knowsRevoke) throw new NotApplicable('hello does not set knows_revoke');
   return link;
 }
 
-/** Number of `revoked` reports of a transaction on this stream. */
+/** Returns the number of `revoked` reports of a transaction on this stream. */
 function revocations(link: Link, id: bigint): number {
   return link.reportsOf('revoked').filter(({ value }) => value.transactionId === id).length;
 }
@@ -96,12 +96,15 @@ export const revoke: readonly Rule[] = [
       const again = await next.revoked(id);
       must(
         again.report.reportId === report.reportId,
-        `revoked came again as report ${again.report.reportId}`,
+        `revoked was repeated as report ${again.report.reportId}`,
       );
       next.ack(report.reportId);
       await stage.readyFence(next);
       const last = await stage.afterKill();
-      must(!heldOf(stage, last).includes(String(id)), 'it is held after its report was acknowledged');
+      must(
+        !heldOf(stage, last).includes(String(id)),
+        'the transaction is held after its report was acknowledged',
+      );
       must(stage.effects(id) === 0, 'a revoked update was installed');
     },
   },
@@ -152,9 +155,12 @@ export const revoke: readonly Rule[] = [
       const { report } = await link.run(id, stage.command());
       link.revoke(id);
       await stage.fence(link);
-      must(revocations(link, id) === 0, 'what took effect was reported as revoked');
+      must(revocations(link, id) === 0, 'a transaction that took effect was reported as revoked');
       const next = await stage.afterKill();
-      must((await next.result(id)).report.reportId === report.reportId, 'its result is another report now');
+      must(
+        (await next.result(id)).report.reportId === report.reportId,
+        'the repeated result is another report',
+      );
     },
   },
   {
@@ -168,7 +174,7 @@ export const revoke: readonly Rule[] = [
       const next = await stage.afterKill();
       next.revoke(id);
       await next.result(id, report.reportId);
-      must(revocations(next, id) === 0, 'what took effect was reported as revoked');
+      must(revocations(next, id) === 0, 'a transaction that took effect was reported as revoked');
     },
   },
   {

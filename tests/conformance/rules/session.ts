@@ -5,18 +5,18 @@ import { must, NotApplicable } from '../verdict.ts';
 import { mustHold } from './offers.ts';
 
 const dayMs = 86_400_000;
-/** Maximum difference of two readings of one clock on a slow machine. */
+/** Maximum difference of two readings of one clock on a slow machine; milliseconds. */
 const sameTimeMs = 300_000;
 const unavailable = 14;
 const invalidArgument = 3;
-/** Longer than any wait after a reset of the back-off, including the time of a connection on a slow machine. */
+/** Longer than the first wait of the back-off plus a connection on a slow machine; milliseconds. */
 const backedOffMs = 1500;
-/** A silent cloud is noticed within this time, and the first wait of the back-off is no longer than that. */
+/** Maximum time to detect a silent cloud and to wait before the first reconnect; milliseconds. */
 const noticeMs = 30_000;
 const firstWaitMs = 500;
-/** How long the client is suspended; shorter than the silence after which a load is interrupted. */
+/** Duration of the suspension: shorter than the silence after which a download is interrupted; milliseconds. */
 const sleepMs = 20_000;
-/** An unknown bytes field, as a later version may add. */
+/** An unknown field, like a field of a later version. */
 const unknownField: UnknownField = { no: 99, wireType: 2, data: Uint8Array.from([2, 8, 1]) };
 
 export const session: readonly Rule[] = [
@@ -26,7 +26,7 @@ export const session: readonly Rule[] = [
       'For each connection the headset signs a new JWT and sends it in the metadata as authorization: Bearer <JWT>',
     prove: async (stage) => {
       const second = await stage.afterCut(await stage.begin());
-      // Tokens of one second may be equal, so the next connection comes later.
+      // Tokens of the same second may be equal, so the next connection must come later.
       second.send({ case: 'goAway', value: { reason: GoAwayReason.DRAINING, retryAfterMs: 2500 } });
       second.end();
       await stage.fence(await stage.cloud.online(2500));
@@ -45,15 +45,15 @@ export const session: readonly Rule[] = [
       must(hello.languages.length > 0, 'languages is empty');
       must(hello.hardware?.modelIdentifier, 'hardware.model_identifier is empty');
       must(hello.clockMs > 0n, 'clock_ms is missing');
-      must(hello.held.length === 0 && hello.activationEpoch === 0n, 'a headset without data holds something');
+      must(
+        hello.held.length === 0 && hello.activationEpoch === 0n,
+        'a headset without data holds transactions or an activation',
+      );
       const update = stage.update();
       await first.run(stage.id(), update);
       const second = await stage.afterCut(first);
       const installed = second.hello.apps.find((app) => app.package === update.value.package)?.version;
-      must(
-        installed === update.value.version,
-        `hello says version ${installed}, not ${update.value.version}`,
-      );
+      must(installed === update.value.version, `hello has version ${installed}, not ${update.value.version}`);
       await stage.fence(second);
     },
   },
@@ -83,7 +83,7 @@ export const session: readonly Rule[] = [
     prove: async (stage) => {
       stage.cloud.clockOffsetMs = -dayMs;
       const first = await stage.connect();
-      must(!stage.cloud.timesAreGood(first), 'the first token does not bear the time of this machine');
+      must(!stage.cloud.timesAreGood(first), 'the first token does not have the time of this machine');
       stage.cloud.refuse(first);
       const second = await stage.cloud.next();
       const off = second.token.iat * 1000 - stage.cloud.nowMs();
@@ -129,7 +129,7 @@ export const session: readonly Rule[] = [
         link = await stage.cloud.next(500 * 2 ** n);
       }
       const waitedMs = link.openedMs - startedMs;
-      // A random wait is this short once in 100,000 runs.
+      // The random waits are this short once in 100,000 runs.
       must(waitedMs > 500, `five ends in a row, and only ${waitedMs.toFixed(0)} ms of waiting`);
     },
   },
@@ -183,7 +183,7 @@ export const session: readonly Rule[] = [
     prove: async (stage) => {
       const link = await stage.connect();
       const next = await stage.cloud.next(10_000);
-      must(next.gate !== link.gate, 'the new stream is on the connection that was silent');
+      must(next.gate !== link.gate, 'the new stream uses the silent connection');
       must(link.messages.length === 1, `sent ${link.messages[1]?.body.case} before welcome`);
     },
   },
@@ -195,7 +195,7 @@ export const session: readonly Rule[] = [
     prove: async (stage) => {
       const link = await stage.begin();
       await stage.readyFence(link);
-      stage.exchange.note('falls silent; the connection stays');
+      stage.exchange.note('stops sending; the connection stays open');
       const silentMs = performance.now();
       link.gate.freeze();
       const next = await stage.cloud.online(30_000);
@@ -228,7 +228,7 @@ export const session: readonly Rule[] = [
         `success ${value.success}, ${stage.effects(id)} effects`,
       );
       const gets = stage.files.of('GET').length;
-      must(gets === 1, `${gets} GETs; the pause had interrupted none`);
+      must(gets === 1, `${gets} GETs, although the pause did not interrupt the download`);
     },
   },
   {
@@ -250,7 +250,7 @@ export const session: readonly Rule[] = [
       const link = await stage.begin();
       const kind = create(ConnectResponseSchema);
       kind.$unknown = [unknownField];
-      link.sendOdd(kind, 'a message of an unknown kind');
+      link.sendUnknown(kind, 'an unknown message');
       const id = stage.id();
       const value = {
         ...{ transactionId: id, activationEpoch: 1n, operationId: 'conformance' },
@@ -258,7 +258,7 @@ export const session: readonly Rule[] = [
       };
       const offer = create(ConnectResponseSchema, { body: { case: 'offer', value } });
       if (offer.body.value) offer.body.value.$unknown = [unknownField];
-      link.sendOdd(offer, `an offer of ${id} with an unknown field`);
+      link.sendUnknown(offer, `an offer of ${id} with an unknown field`);
       await link.ready(id);
       link.start(id);
       await link.result(id);
@@ -279,7 +279,7 @@ export const session: readonly Rule[] = [
       const link = await stage.cloud.online();
       old.start(id);
       await stage.fence(link);
-      must(stage.effects(id) === 0, 'a start that came on the earlier stream was acted upon');
+      must(stage.effects(id) === 0, 'a start on an earlier stream had an effect');
     },
   },
 ];

@@ -22,11 +22,11 @@ export const updates: readonly Rule[] = [
       const ticket = Buffer.from(request.about.value).toString();
       must(ticket === 'ticket', `the ticket is "${ticket}", not the offer's`);
       const [get] = stage.files.of('GET');
-      must(get?.headers.authorization === undefined, 'the GET has a header of authorization');
+      must(get?.headers.authorization === undefined, 'the GET has an authorization header');
       const inventory = link.reportsOf('inventory').find((i) => i.report.reportId < report.reportId);
       must(inventory, 'no inventory came before the result');
-      const told = inventory.value.apps.find((app) => app.package === update.value.package)?.version;
-      must(told === update.value.version, `the inventory tells version ${told}`);
+      const reported = inventory.value.apps.find((app) => app.package === update.value.package)?.version;
+      must(reported === update.value.version, `the inventory has version ${reported}`);
     },
   },
   {
@@ -37,7 +37,7 @@ export const updates: readonly Rule[] = [
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
       let next = link;
-      // The client may be killed before it has stored the received bytes, so several rounds get more time each.
+      // A kill may come before the client has stored bytes. Each further round gives the client more time.
       for (let round = 0; round < 6 && !stage.files.of('GET').some(({ from }) => from > 0); round += 1) {
         await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** round));
         const before = stage.files.of('GET').length;
@@ -73,7 +73,7 @@ export const updates: readonly Rule[] = [
       stage.files.release();
       for (const one of [id, removal]) must((await link.result(one)).value.success, `${one} failed`);
       const order = stage.client.effects().map(({ transactionId }) => transactionId);
-      must(order.indexOf(id) < order.indexOf(removal), `the uninstallation passed the update: ${order}`);
+      must(order.indexOf(id) < order.indexOf(removal), `the uninstallation overtook the update: ${order}`);
     },
   },
   {
@@ -138,7 +138,7 @@ export const updates: readonly Rule[] = [
       );
       await stage.fence(next);
       const gets = stage.files.of('GET');
-      must(gets.length === 1, `the GETs began at ${list(gets)}; nothing had interrupted the first`);
+      must(gets.length === 1, `the GETs began at ${list(gets)}; the first GET was not interrupted`);
     },
   },
   {
@@ -160,7 +160,7 @@ export const updates: readonly Rule[] = [
       };
       await start(next, id, { case: 'updateFirmware', value: { version: '99.002.0', artifact } });
       const { value } = await stage.resultOverRestarts(next, id);
-      must(asked === 0, 'an address of an older firmware was asked for');
+      must(asked === 0, 'a URL of an older firmware was requested');
       must(!value.success && stage.effects(id) === 0, 'an older firmware was installed');
       const equal = stage.id();
       await start(next, equal, { case: 'updateFirmware', value: { version: '99.010.0', artifact } });

@@ -174,9 +174,9 @@ describe('a relay', () => {
     const caller = await greeted();
     relay.set({ kind: 'lost' });
     caller.socket.write('lost');
-    const meanwhile = await call();
+    const openedDuringFault = await call();
     relay.set({ kind: 'open' });
-    await until('the reset of a connection that was opened during the fault', () => meanwhile.closed);
+    await until('the reset of a connection that was opened during the fault', () => openedDuringFault.closed);
     caller.socket.write('still lost');
     await greeted();
     expect(echo.taken[0]?.text).toBe('hello');

@@ -1,6 +1,6 @@
 import type { Random } from '../../faults/random.ts';
 
-/** Bytes at which readers fail. */
+/** Bytes that often break parsers. */
 const hostile = [
   ...['', '\0', '\r\n', '"', '\\', '%', '{', '[', '../', ' ', '\t', '\u00ff', '\ud7ff', '😀'].map((t) =>
     Buffer.from(t),
@@ -8,7 +8,7 @@ const hostile = [
   ...[[0xc0, 0x80], [0xed, 0xa0, 0x80], [0xff, 0xff, 0xff, 0xff], [0x80], [0xfe]].map((b) => Buffer.from(b)),
 ];
 
-/** Bytes changed in one to four places: flipped, replaced, cut, doubled, put in or taken out. */
+/** Changes bytes at one to four positions: flips, replaces, cuts, doubles, inserts or removes. */
 export function mutatedBytes(from: Buffer, random: Random): Buffer {
   let bytes: Buffer = Buffer.from(from);
   for (let left = random.pick([1, 1, 2, 4]); left > 0; left -= 1) bytes = changed(bytes, random);
@@ -43,7 +43,7 @@ export function randomBytes(length: number, random: Random): Buffer {
   return Buffer.from(Array.from({ length }, () => random.between(0, 255)));
 }
 
-/** Bytes in pieces of odd sizes. */
+/** Splits bytes into pieces of irregular sizes. */
 export function pieces(bytes: Buffer, random: Random): Buffer[] {
   const out: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -54,7 +54,7 @@ export function pieces(bytes: Buffer, random: Random): Buffer[] {
   return out;
 }
 
-/** Texts at which readers fail; all of them valid Unicode. */
+/** Valid Unicode texts that often break parsers. */
 export const hostileTexts: readonly string[] = [
   ...[
     '',

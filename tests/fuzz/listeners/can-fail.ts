@@ -2,7 +2,7 @@ import type { Mutation } from '../../faults/inside/environment.ts';
 import { listeners } from './all.ts';
 import { type Options, run } from './run.ts';
 
-/** A safeguard that is removed from the source, and the failure that a listener must report then. */
+/** A safeguard to remove from the source, and the failure that a listener must then report. */
 interface RemovedSafeguard extends Mutation {
   readonly name: string;
   readonly listener: string;
@@ -19,7 +19,7 @@ export const removedSafeguards: readonly RemovedSafeguard[] = [
     finds: /was answered with 20[01]/,
   },
   {
-    name: 'bodies that are kept',
+    name: 'a memory leak per body',
     listener: 'json',
     file: 'gateway/src/http/json.ts',
     from: 'export function parseText(text: string): JsonText {',
@@ -27,7 +27,7 @@ export const removedSafeguards: readonly RemovedSafeguard[] = [
     finds: /heap memory grew/,
   },
   {
-    name: 'messages that cannot be read',
+    name: 'unreadable messages',
     listener: 'messages',
     file: 'services/device-link/src/transport/wire.ts',
     from: "return new UnreadableMessage('a message is not a ConnectRequest');",
@@ -60,7 +60,7 @@ export const removedSafeguards: readonly RemovedSafeguard[] = [
   },
 ];
 
-/** Runs each listener on a platform without a safeguard; returns the names of the undetected removals. */
+/** Runs each listener on a platform without a safeguard. Returns the names of undetected removals. */
 export async function undetectedRemovals(
   options: Omit<Options, 'listeners' | 'mutations'>,
 ): Promise<string[]> {

@@ -16,10 +16,10 @@ const outcome = (more: Partial<Outcome>): Outcome => ({
 
 test.each<[string, Partial<Outcome>]>([
   ['500', { status: 500 }],
-  ['503 without a time to come again', { status: 503 }],
-  ['503 with a time that is none', { status: 503, retryAfter: '0' }],
+  ['503 without Retry-After', { status: 503 }],
+  ['503 with an invalid Retry-After', { status: 503, retryAfter: '0' }],
   ['a missing answer', { status: undefined }],
-  ['a problem that the listener itself reports', { status: 200, wrong: 'accepted' }],
+  ['a problem that the listener reports', { status: 200, wrong: 'accepted' }],
 ])('a case fails by %s', (_, more) => {
   expect(checkCase(outcome(more))).toBeDefined();
 });
@@ -38,7 +38,7 @@ test('a listener fails if it tried too few cases, or if limits rejected more tha
   expect(checkListener(new Map([['400', 100]]), 4)).toHaveLength(1);
 });
 
-test('growth of heap or memory beyond the bounds is found in each process', () => {
+test('growth of heap or memory beyond the bounds is reported for each process', () => {
   const before = { a: { heap: 0, resident: 0 }, b: { heap: 0, resident: 0 } };
   expect(checkGrowth(before, { a: mostGrowth, b: mostGrowth })).toEqual([]);
   expect(
@@ -52,14 +52,14 @@ test('growth of heap or memory beyond the bounds is found in each process', () =
 test.each([
   ['an error line', '{"level":"error"}'],
   ['a fatal line', '{"level":"fatal"}'],
-  ['a line that is no JSON', 'E Failed'],
+  ['a line that is not JSON', 'E Failed'],
   ['a line without a level', '{"a":1}'],
   ['an unhandled rejection', '{"level":"warn","message":"unhandled rejection"}'],
 ])('a log with %s fails', (_, line) => {
   expect(checkLog('a', `{"level":"info"}\n${line}\n{"level":"warn"}\n`)).toEqual([`a: ${line}`]);
 });
 
-test('names the changed data', () => {
+test('a change of unchangeable data is reported', () => {
   const before = { settings: { a: 1n }, transactions: [] };
   expect(checkUnchanged(before, { settings: { a: 1n }, transactions: [] })).toEqual([]);
   expect(checkUnchanged(before, { settings: { a: 1n }, transactions: [1] })).toEqual([
@@ -70,7 +70,7 @@ test('names the changed data', () => {
   ]);
 });
 
-test('a case depends on seed, listener and number only, and differs from its original', () => {
+test('a case depends only on seed, listener and number, and differs from its original', () => {
   const example = { package: 'com.example.app', launchType: 'activity', extras: { a: [1, { b: 'c' }] } };
   const message = encode(hello({ held: [{ transactionId: 1n, state: 1 }] }));
   const makers = [

@@ -21,12 +21,12 @@ export function checkCase(outcome: Outcome): string | undefined {
   return undefined;
 }
 
-/** Returns the problems of all cases of a listener together. */
+/** Returns problems of a listener's cases in total. */
 export function checkListener(counts: ReadonlyMap<string, number>, limited: number): string[] {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return [
     ...(all < 20 ? [`only ${all} cases were tried`] : []),
-    ...(limited > all * mostLimited ? [`${limited} of ${all} cases were refused by a limit`] : []),
+    ...(limited > all * mostLimited ? [`${limited} of ${all} cases were rejected by a limit`] : []),
   ];
 }
 
@@ -36,7 +36,7 @@ export interface Held {
   readonly resident: number;
 }
 
-/** Growth that caches, compiled code and the stores' own memory explain; bytes. */
+/** Permitted growth by caches, compiled code and the stores' own memory; bytes. */
 export const mostGrowth: Held = { heap: 48 * mebi, resident: 256 * mebi };
 
 /** Returns the processes whose memory grew beyond the bounds. */
@@ -53,12 +53,12 @@ export function checkGrowth(
 }
 
 /**
- * Usage from Sora's webhooks that billing rejects: two different ends of one connection, or impossible times. Bills are
- * affected, so operators decide; everybody with an endpoint's secret can send it.
+ * Log lines about usage of Sora's webhooks that billing rejects: two different ends of one connection, or impossible
+ * times. They are errors for operators, because bills are affected. Any sender with an endpoint's secret can cause them.
  */
 export const forOperators = /the usage is known with other content|not usage: (?:started_at|duration)_ms/;
 
-/** Lines of a log that no input from outside may cause. */
+/** Returns log lines that external input must not cause. */
 export function checkLog(name: string, text: string): string[] {
   return text
     .split('\n')
@@ -78,7 +78,7 @@ function isTrouble(line: string): boolean {
   }
 }
 
-/** Returns the changed parts of the data that must not change. */
+/** Returns parts of unchangeable data that have changed. */
 export function checkUnchanged(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,

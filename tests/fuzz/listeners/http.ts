@@ -4,15 +4,15 @@ import type { Outcome } from './listener.ts';
 
 /** The first answer on a new connection. */
 export interface RawAnswer {
-  /** Undefined: the connection ended, or the time limit passed, before an answer began. */
+  /** Undefined: no answer before the end of the connection or the time limit. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /**
- * Writes the pieces unchanged, and returns the first answer other than 100. `end`: closes this side afterwards.
- * `waitMs`: time limit for the answer.
+ * Sends the pieces unchanged and returns the first answer other than 100. `end`: closes this side after the pieces.
+ * `waitMs`: time limit for the answer; milliseconds.
  */
 export function exchange(
   origin: string,
@@ -46,13 +46,13 @@ export function exchange(
   });
 }
 
-/** A request's head; a text is sent as Latin-1, so that it can contain every byte. */
+/** Builds a request's head. Texts are encoded as Latin-1, so that they can contain every byte. */
 export function head(method: string, path: string, headers: readonly (readonly [string, string])[]): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines}\r\n`, 'latin1');
 }
 
-/** The fields of an answer that the checks use. */
+/** Returns the fields of an answer that the checks use. */
 export function answered(answer: RawAnswer): Pick<Outcome, 'status' | 'retryAfter' | 'kind'> {
   const { status, headers } = answer;
   return { status, retryAfter: headers['retry-after'], kind: String(status ?? 'no answer') };
@@ -74,7 +74,7 @@ export function strange({ status, headers, body }: RawAnswer, method = ''): stri
   try {
     if (typeof JSON.parse(text)?.message === 'string') return;
   } catch {}
-  return `a refusal without a message: ${text.slice(0, 300)}`;
+  return `a rejection without a message: ${text.slice(0, 300)}`;
 }
 
 function read(bytes: Buffer): { answer: RawAnswer; isWhole: boolean } {
@@ -97,12 +97,12 @@ function read(bytes: Buffer): { answer: RawAnswer; isWhole: boolean } {
     return { answer: { status, headers, body: whole ?? rest }, isWhole: whole !== undefined };
   }
   const isWhole = status === 204 || status === 304 || rest.length >= length;
-  // The bytes behind it belong to another answer.
+  // Further bytes belong to another answer.
   const body = Number.isNaN(length) ? rest : rest.subarray(0, length);
   return { answer: { status, headers, body }, isWhole };
 }
 
-/** Undefined: the last chunk is missing. */
+/** Joins the chunks of a body; undefined if the last chunk is missing. */
 function ofChunks(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {

@@ -6,8 +6,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Loaded into each process of the platform before its own code (NODE_OPTIONS=--import). At SIGUSR2 it collects
- * garbage and writes what the process holds, and the longest time its event loop stood still since the last one.
+ * Loaded into each process of the platform before the product's code (NODE_OPTIONS=--import). At SIGUSR2, it collects
+ * garbage, then writes the memory of the process and the longest block of its event loop since the last signal.
  */
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -15,15 +15,15 @@ const stood = monitorEventLoopDelay({ resolution: 20 });
 stood.enable();
 const folder = process.env['FUZZ_HELD'] ?? '';
 const lookMs = 1000;
-/** The wait ends when not much was given back for as long as this, and in any case after five times; milliseconds. */
+/** The wait ends after this time without a considerable release of memory, and after five times this time; milliseconds. */
 const quietMs = Number(process.env['FUZZ_QUIET_MS'] || 2000);
 const muchBytes = 4 * 1024 ** 2;
 
 process.on('SIGUSR2', () => void write(Math.round(stood.max / 1e6)));
 
 /**
- * V8 keeps the pages that it has collected in a pool, and gives them back to the system up to 20 s later
- * (--memory-pool-timeout): hundreds of MiB after much work.
+ * Waits until V8 has released memory. V8 keeps collected pages in a pool and releases them up to 20 s later
+ * (--memory-pool-timeout). This can be hundreds of MiB.
  */
 async function givenBack(): Promise<NodeJS.MemoryUsage> {
   let least = Number.POSITIVE_INFINITY;

@@ -2,10 +2,10 @@ import { gzipSync } from 'node:zlib';
 import type { Random } from '../../faults/random.ts';
 import { hostileTexts, mutatedBytes, pieces } from './bytes.ts';
 
-/** JSON as text: names may occur twice, and `raw` is any text in place of a value. */
+/** JSON text in which names may be repeated. `raw`: any text in place of a value. */
 type Node = { raw: string } | { list: Node[] } | { members: [string, Node][] };
 
-/** A value as JSON that is changed, or a text in its place; sometimes in another encoding. */
+/** Returns the changed JSON of a value, or another text, sometimes in another encoding. */
 export function mutatedJson(example: unknown, random: Random): Buffer {
   let text: string;
   if (random.chance(0.7)) {
@@ -19,7 +19,7 @@ export function mutatedJson(example: unknown, random: Random): Buffer {
   return body;
 }
 
-/** The whole text in place of the example's. */
+/** Replacements of the whole text. */
 const texts: readonly ((text: string) => string)[] = [
   () => '',
   () => ' \n',
@@ -121,7 +121,7 @@ const names = [
   '\u0000',
 ];
 
-/** One change somewhere within the value. */
+/** Makes one change at a random position of the value. */
 function change(root: Node, random: Random): void {
   const node = random.pick(nodesOf(root));
   const value = (): Node => ({
@@ -135,7 +135,7 @@ function change(root: Node, random: Random): void {
       else if (list && list.length > 0) list.splice(random.between(0, list.length - 1), 1);
       return;
     case 1: {
-      // A repeated name, with the same value or another.
+      // A repeated name with the same or a different value.
       const member = members && members.length > 0 ? random.pick(members) : undefined;
       if (member) members?.push([member[0], random.chance(0.5) ? member[1] : value()]);
       return;
@@ -145,7 +145,7 @@ function change(root: Node, random: Random): void {
       list?.push(value());
       return;
     case 3: {
-      // Deeper nesting, around the limit of depth.
+      // Nesting around the depth limit.
       const depth = random.pick([1, 2, 60, 63, 64, 65, 1000]);
       const inner = write(node);
       replace(node, { raw: `${'['.repeat(depth)}${inner}${']'.repeat(depth)}` });
@@ -167,7 +167,7 @@ function replace(node: Node, by: Node): void {
   Object.assign(node, by);
 }
 
-/** How a body is announced and sent. Intact: the server must answer. */
+/** Headers and pieces of a body. Intact: the server must answer. */
 export interface Announced {
   readonly headers: readonly (readonly [string, string])[];
   readonly pieces: readonly Buffer[];

@@ -16,9 +16,9 @@ import { expected, spares } from './world.ts';
 const keys = ['a', 'x'.repeat(300), '\xff', 'a,b', '"a"'];
 
 /**
- * Bodies of the API: examples of its documents, changed as JSON, as bytes, and in how they are announced.
- * Changed bodies may still be valid, so they go to the spare applications. The transactions must be exactly those
- * that were answered with 201.
+ * Bodies of the API: examples of the OpenAPI documents with changed JSON, bytes or framing headers. Changed bodies may
+ * still be valid, so they go to the spare applications. The created transactions must be exactly those of 201
+ * responses.
  */
 // protects against rest/json-broken, rest/json-prototype, rest/json-duplicate, rest/json-nesting, rest/json-texts
 // protects against rest/large-body, rest/smuggling, rest/errors-disclosure
@@ -39,7 +39,7 @@ export const json = fuzz(
           .replace('{type}', random.pick(['bluetooth', 'wifi', 'mobile']));
       const before = await transactionsOf(spare.api, deviceId);
       const accepted = new Set<number>();
-      /** A server may treat a client that closed its side as disconnected: it may execute the call without an answer. */
+      /** Cases that closed their side early: the server may treat the client as disconnected and execute the call. */
       let unanswered = 0;
       return {
         async one(random) {
@@ -77,7 +77,7 @@ export const json = fuzz(
           return [
             ...(more.size > unanswered ? [`transactions without an answer: ${[...more].slice(0, 10)}`] : []),
             ...(lost.size > 0
-              ? [`transactions that were answered but are not there: ${[...lost].slice(0, 10)}`]
+              ? [`transactions of responses that do not exist: ${[...lost].slice(0, 10)}`]
               : []),
           ];
         },
@@ -108,7 +108,7 @@ async function transactionsOf(api: ApiClient, deviceId: string): Promise<Set<num
   }
 }
 
-/** Every call with a body, once for each example of it. */
+/** Returns every call with a body, once per example. */
 function examplesOf(): [ApiOperation, unknown][] {
   return apiDocuments.flatMap((name) => {
     const document = readDocument(name);

@@ -28,7 +28,7 @@ export const sentinel = encode({
   value: { requestId: lastRequest, about: { case: 'downloadTicket', value: Buffer.from('none') } },
 });
 
-/** A message with gRPC's prefix. */
+/** Returns a message with gRPC's prefix. */
 export function frame(message: Buffer, flag = 0, length = message.length): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flag);
@@ -44,14 +44,14 @@ export const rightHeaders = (device: HeadsetKeyFile): Record<string, string> => 
   authorization: authorizationOf(device),
 });
 
-/** How a stream ended, or reached the expected state. */
+/** End of a stream, or its state when the sentinel was answered. */
 export interface StreamEnd {
-  /** HTTP status; undefined: none arrived. */
+  /** HTTP status; undefined: none. */
   readonly http: number | undefined;
-  /** gRPC status; undefined: none arrived. */
+  /** gRPC status; undefined: none. */
   readonly grpc: number | undefined;
   readonly message: string;
-  /** The answer to the sentinel arrived. */
+  /** True if the sentinel was answered. */
   readonly isAlive: boolean;
   readonly isClosed: boolean;
 }
@@ -64,7 +64,7 @@ export interface Link {
   close(): void;
 }
 
-/** Throws if Node itself rejects such headers. */
+/** Opens a stream. Throws if Node.js rejects the headers. */
 export function openLink(address: string, headers: OutgoingHttpHeaders): Link {
   const connection = connect(`http://${address}`);
   connection.on('error', () => {});
@@ -122,7 +122,7 @@ export function openLink(address: string, headers: OutgoingHttpHeaders): Link {
       return { http, grpc, message, isAlive, isClosed };
     },
     close() {
-      // A reset leaves no connection open at the peer.
+      // Do not leave the connection open at the peer.
       connection.destroy();
     },
   };
@@ -133,7 +133,7 @@ const serversFault: readonly number[] = [status.UNKNOWN, status.INTERNAL, status
 /** gRPC requires INTERNAL for these: an unknown time limit or compression. */
 const asDemanded = /^Invalid grpc-timeout|ompress|encoding/;
 
-/** A status that no headset may be able to cause. */
+/** Returns the problem of a status that a headset must not be able to cause. */
 export function wrongStatus({ grpc, message }: StreamEnd): string | undefined {
   const text = decodeURIComponent(message.replaceAll(/%(?![0-9A-Fa-f]{2})/g, '%25'));
   if (grpc === undefined || !serversFault.includes(grpc) || asDemanded.test(text)) return undefined;

@@ -3,38 +3,38 @@ import type { World } from './world.ts';
 
 /** Result of one case, for the checks. */
 export interface Outcome {
-  /** The mutated bytes; shown when the case fails. */
+  /** The sent bytes; printed if the case fails. */
   readonly sent: Buffer;
   /** True: the transport is intact, so the server must answer. */
   readonly expectsAnswer: boolean;
-  /** HTTP status of the first answer; undefined: none arrived. A stream has a gRPC status instead. */
+  /** HTTP status of the first answer; undefined: no answer, or a stream (which has a gRPC status). */
   readonly status?: number | undefined;
   readonly retryAfter?: string | undefined;
-  /** A problem that the listener itself found. */
+  /** A problem that the listener has found. */
   readonly wrong?: string | undefined;
   /** Name under which the case is counted. */
   readonly kind: string;
 }
 
-/** A listener that is ready for cases. */
+/** An open listener. */
 export interface OpenListener {
-  /** Runs one case, which depends on `random` only. `lane`: index among concurrent cases. */
+  /** Runs one case, which depends only on `random`. `lane`: index among concurrent cases. */
   one(random: Random, lane: number): Promise<Outcome>;
-  /** Problems that the listener finds after all cases. */
+  /** Returns problems after all cases. */
   atEnd?(): Promise<string[]>;
 }
 
-/** One listener of the platform and its input. */
+/** A fuzz test of one listener of the platform. */
 export interface Listener {
   /** The proven property, for tests/security/README.md. */
   readonly title: string;
   readonly name: string;
-  /** Number of cases under way at the same time. */
+  /** Number of concurrent cases. */
   readonly atOnce: number;
-  /** Why the listener cannot run on this stack, if so. */
+  /** Returns why the listener cannot run on this stack; undefined if it can. */
   missing?(world: World): string | undefined;
   open(world: World): Promise<OpenListener>;
 }
 
-/** A listener with its proven property; the comments `// protects against …` above name its threats, as above a test. */
+/** Defines a listener with its proven property. Comments `// protects against …` above the call list its threats. */
 export const fuzz = (title: string, listener: Omit<Listener, 'title'>): Listener => ({ title, ...listener });

@@ -4,10 +4,10 @@ import { undetectedRemovals } from './can-fail.ts';
 import { run } from './run.ts';
 
 /**
- * Fuzz test of the platform's listeners: valid input, mutated by a seed, is sent to all of them at the same time.
- * Each answer is checked; afterwards the processes, their memory and logs, and that nothing was written.
- * STACK=embedded|real, SECONDS (10), SEED (random and printed), LISTENER (one of them), ONLY=n (one case of that
- * listener), CAN_FAIL=1 (each listener on a platform without a safeguard, which it must detect).
+ * Fuzz test of the platform's listeners. It sends valid input, mutated by a seed, to all listeners at the same time and
+ * checks each answer. Afterwards it checks the processes, their memory and logs, and that data is unchanged.
+ * Variables: STACK=embedded|real, SECONDS (default 10), SEED (random and printed), LISTENER (only this listener), ONLY=n
+ * (only this case of LISTENER), CAN_FAIL=1 (each listener on a platform without a safeguard, which it must detect).
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
@@ -26,7 +26,7 @@ async function main(): Promise<number> {
   if (only !== undefined && !wanted) throw new Error('ONLY requires LISTENER.');
   const missing = kind === 'real' ? realStackMissing() : undefined;
   if (missing !== undefined) {
-    say(`The real stack cannot run here: ${missing}`);
+    say(`The real stack cannot run on this machine: ${missing}`);
     const demanded = Boolean(process.env['REQUIRE_REAL_STACK']);
     say(demanded ? '0 passed, 1 failed' : '0 passed, 0 failed, 1 skipped');
     return demanded ? 1 : 0;
@@ -38,7 +38,7 @@ async function main(): Promise<number> {
   for (const failure of failures) say(failure);
   if (failures.length > 0) {
     say(
-      `again with: make fuzz STACK=${kind} SECONDS=${seconds} SEED=${seed}${wanted ? ` LISTENER=${wanted}` : ''}`,
+      `repeat with: make fuzz STACK=${kind} SECONDS=${seconds} SEED=${seed}${wanted ? ` LISTENER=${wanted}` : ''}`,
     );
   }
   return finish(failures);

@@ -18,9 +18,9 @@ import { mutatedMessage } from './wire.ts';
 import { expected, spares } from './world.ts';
 
 /**
- * Messages of the headsets' stream: valid ones with changed fields, in sessions of the spare application's
- * headsets, which also name the watched application's transactions. A session must continue or end with an error that
- * blames the headset. The headset's own state and transactions may change.
+ * Messages of the headsets' stream: valid messages with changed fields, in sessions of the spare application's headsets.
+ * Some contain ids of the watched application's transactions. A session must continue, or end with an error that blames
+ * the headset. Only the headset's own state and transactions may change.
  */
 // protects against headsets/protocol, headsets/hello, headsets/other-transaction, headsets/other-result, headsets/report-values
 export const messages = fuzz(
@@ -109,7 +109,7 @@ const report = (body: ReportBody, random: Random): Body => ({
 });
 const bluetooth = { mode: 1, registered: true, name: 'a', alias: 'b', address: '00:00:5e:00:53:03' } as const;
 
-/** A valid message of each kind. */
+/** A valid message of each type. */
 const kinds: readonly ((transactionId: bigint, random: Random) => Body)[] = [
   (transactionId) => ({ case: 'ready', value: { transactionId } }),
   () => hello(),

@@ -11,9 +11,9 @@ export interface Options {
   readonly listeners: readonly Listener[];
   readonly seconds: number;
   readonly seed: number;
-  /** Runs this case only. */
+  /** Runs only this case. */
   readonly only?: number | undefined;
-  /** Safeguards that are removed from the platform. */
+  /** Mutations of the platform, which remove safeguards. */
   readonly mutations?: readonly Mutation[];
   readonly say: (line: string) => void;
 }
@@ -26,17 +26,17 @@ interface Running {
   next: number;
 }
 
-/** Time before the first measurement of memory. */
+/** Time before the first measurement of memory; milliseconds. */
 const warmUpMs = 3000;
 const restMs = 1000;
-/** After a long run V8 releases memory for about 20 s. */
+/** Wait for released memory after a long run, in which V8 releases memory for about 20 s; milliseconds. */
 const longQuietMs = 12_000;
 /** The run ends after this many failures. */
 const mostFailures = 5;
 const mostShownBytes = 2048;
 const mebi = 1024 ** 2;
 
-/** Sends cases to all listeners at the same time; returns the problems. */
+/** Sends cases to all listeners at the same time. Returns the problems. */
 export async function run(options: Options): Promise<string[]> {
   const failures: string[] = [];
   const world = await startWorld(
@@ -120,18 +120,18 @@ async function runCases(
     failures.push(...checkListener(counts, limited).map((wrong) => `${listener.name}: ${wrong}`));
   }
   const of = (share: number) => Math.round(took[Math.floor(took.length * share)] ?? 0);
-  say(`${took.length} valid calls meanwhile: p50 ${of(0.5)} ms, p99 ${of(0.99)} ms`);
+  say(`${took.length} valid calls during the cases: p50 ${of(0.5)} ms, p99 ${of(0.99)} ms`);
   for (const [name, { heap, resident, stoodStillMs }] of Object.entries(heldAfter)) {
     const grown = (now: number, then = 0) => `grew by ${((now - then) / mebi).toFixed(1)} MiB`;
     const then = heldBefore[name];
     say(
-      `${name}: heap ${grown(heap, then?.heap)}, resident ${grown(resident, then?.resident)}, event loop still for at most ${stoodStillMs} ms`,
+      `${name}: heap ${grown(heap, then?.heap)}, resident ${grown(resident, then?.resident)}, event loop blocked for at most ${stoodStillMs} ms`,
     );
   }
   failures.push(...new Set(beside.wrong), ...checkGrowth(heldBefore, heldAfter));
 }
 
-/** Runs one case, which depends on the seed, the listener's name and the case's number only. */
+/** Runs one case, which depends only on the seed, the listener's name and the case's number. */
 async function oneCase(
   running: Running,
   number: number,
@@ -149,6 +149,6 @@ async function oneCase(
   if (wrong === undefined) return;
   failures.push(
     `${listener.name} ${number}: ${wrong}\n  sent: ${shown.toString('hex')}\n` +
-      `  again with: make fuzz STACK=${kind} LISTENER=${listener.name} SEED=${seed} ONLY=${number}`,
+      `  repeat with: make fuzz STACK=${kind} LISTENER=${listener.name} SEED=${seed} ONLY=${number}`,
   );
 }

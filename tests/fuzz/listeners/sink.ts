@@ -1,16 +1,16 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An integrator's server that stores only counters: number and outcome of callbacks by path. */
+/** An integrator's server that stores only the number and outcome of callbacks by path. */
 export interface Sink {
   readonly origin: string;
   count(path: string): number;
-  /** Transactions whose success was sent to a path. */
+  /** Returns transactions whose success callback was sent to a path. */
   succeeded(path: string): ReadonlySet<number>;
   close(): Promise<void>;
 }
 
-/** Only the paths in `remembered` keep their successful transactions, so that a long run does not grow. */
+/** Starts the server. Only paths in `remembered` keep their successful transactions, to limit memory. */
 export async function startSink(remembered: readonly string[]): Promise<Sink> {
   const counts = new Map<string, number>();
   const succeeded = new Map(remembered.map((path) => [path, new Set<number>()]));

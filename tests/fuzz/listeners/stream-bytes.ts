@@ -18,12 +18,12 @@ import {
 import { fuzz, type Outcome } from './listener.ts';
 import { spares } from './world.ts';
 
-/** Time limit for the end of an invalid stream; the server may wait longer for the rest of it. */
+/** Time limit for the end of an invalid stream. The server may wait longer for further bytes. Milliseconds. */
 const patienceMs = 400;
 
 /**
- * Bytes of the headsets' stream: changed gRPC and HTTP/2 frames, and the bytes around them. The transport is
- * broken, so no answer is required; an answer must not be a server error.
+ * Bytes of the headsets' stream: changed gRPC and HTTP/2 frames, and bytes around frames. The transport is invalid, so an
+ * answer is not required. An answer must not be a server error.
  */
 // protects against headsets/protocol, headsets/large-message, headsets/bomb, headsets/log-disclosure
 export const streamBytes = fuzz('changed bytes of the headsets’ stream harm only their sender', {
@@ -47,7 +47,7 @@ const right = () => [
   sentinel,
 ];
 
-/** Valid HTTP/2 with invalid gRPC in it. */
+/** Valid HTTP/2 with invalid gRPC content. */
 async function grpcCase(address: string, device: HeadsetKeyFile, random: Random): Promise<Outcome> {
   const headers = changedHeaders(rightHeaders(device), random);
   let bytes = Buffer.concat(right().map((message) => changedFrame(message, random)));
@@ -145,13 +145,13 @@ interface Frame {
   flags: number;
   stream: number;
   payload: Buffer;
-  /** Replaces the payload's own length. */
+  /** Replaces the length of the payload. */
   length?: number;
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** Handmade frames on a bare connection. */
+/** Sends generated frames on a TCP connection. */
 async function rawCase(address: string, device: HeadsetKeyFile, random: Random): Promise<Outcome> {
   const frames = rightFrames(device);
   for (let left = random.pick([1, 1, 2, 3]); left > 0; left -= 1) changeFrames(frames, random);
@@ -263,7 +263,7 @@ function changeFrames(frames: Frame[], random: Random): void {
       ]);
       return;
     case 4:
-      // One frame again.
+      // A repeated frame.
       frames.splice(random.between(0, frames.length), 0, { ...one });
       return;
     case 5:
@@ -300,14 +300,14 @@ function changeFrames(frames: Frame[], random: Random): void {
       put(7, Buffer.concat([uint32(1), uint32(random.between(0, 13)), Buffer.alloc(20, 'x')]), 0);
       return;
     default: {
-      // One DATA frame split into several of odd lengths.
+      // A DATA frame split into several frames of irregular lengths.
       const parts = pieces(one.payload, random).map((payload): Frame => ({ ...one, payload }));
       frames.splice(at, 1, ...parts);
     }
   }
 }
 
-/** Connection prefaces of other protocols. */
+/** Connection starts of other protocols. */
 const starts: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
   (_, random) => randomBytes(random.between(1, 500), random),
   (bytes) => bytes.subarray(preface.length),

@@ -20,7 +20,7 @@ interface Right {
   readonly token: string;
   readonly header: Json;
   readonly claims: Json;
-  /** The issuer's key, with which no token of this listener may be valid. */
+  /** The issuer's key, to sign tokens that must be rejected for other reasons. */
   readonly issuerKey: KeyObject;
   readonly foreignKey: KeyObject;
 }
@@ -32,7 +32,7 @@ const signed = (header: unknown, claims: unknown, key: KeyObject): string => {
   return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`;
 };
 
-/** Access tokens: valid ones changed at any place. None may be accepted, except the unchanged token in another spelling. */
+/** Changed access tokens. None may be accepted, except an unchanged token in another spelling. */
 // protects against rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
 // protects against rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer, rest/token-audience
 // protects against rest/token-client, rest/token-huge
@@ -59,7 +59,7 @@ export const tokens = fuzz('no changed access token is accepted', {
           .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as Json);
         const values = headerValues({ token, header, claims, issuerKey, foreignKey }, random);
         const isRight = mayBeRight(values[0] ?? '', token);
-        // A token that may be valid gets a call that changes nothing.
+        // Use a read-only call for a token that may be valid.
         const [method, path, body] =
           isRight || random.chance(0.5)
             ? (['GET', random.pick([app, on]), ''] as const)
@@ -87,7 +87,7 @@ export const tokens = fuzz('no changed access token is accepted', {
   },
 });
 
-/** True if the header contains the valid token, with the same signed bytes and the same signature bytes. */
+/** Whether the header contains the valid token: the same signed bytes and the same signature bytes. */
 function mayBeRight(value: string, right: string): boolean {
   const token = value.replace(/^[ \t]*bearer +/i, '').trim();
   const cut = (text: string) => [text.slice(0, text.lastIndexOf('.')), text.slice(text.lastIndexOf('.') + 1)];
@@ -102,7 +102,7 @@ function headerValues(right: Right, random: Random): string[] {
   return [`Bearer ${random.pick(mutations)(right, random)}`];
 }
 
-/** Changes the header's value, not the token. If there are two lines, the valid one is last. */
+/** Changes the header's value, not the token. Of two lines, the valid one is last. */
 const schemes: readonly ((token: string, random: Random) => string[])[] = [
   (token) => [token],
   (token) => [`bearer ${token}`],
@@ -129,14 +129,14 @@ const mutations: readonly ((right: Right, random: Random) => string)[] = [
     mutatedBytes(Buffer.from(token), random)
       .toString('latin1')
       .replaceAll(/[\r\n]/g, ''),
-  // One part of the text.
+  // A part of the text.
   ({ token }, random) => {
     const parts = token.split('.');
     const i = random.between(0, 2);
     const bytes = mutatedBytes(Buffer.from(parts[i] ?? '', 'base64url'), random);
     return parts.with(i, bytes.toString('base64url')).join('.');
   },
-  // Parts exchanged, added, left out.
+  // Exchanged, added or removed parts.
   ({ token }, random) => {
     const parts = token.split('.');
     const [a = '', b = '', c = ''] = parts;
@@ -203,7 +203,7 @@ const mutations: readonly ((right: Right, random: Random) => string)[] = [
     };
     return signed(bad, claims, issuerKey);
   },
-  // Very large or deeply nested.
+  // Very large or deeply nested tokens.
   ({ token, header, claims, issuerKey }, random) => {
     const size = random.pick([5000, 7000, 9000, 15_000]);
     const padded = { ...claims, pad: 'x'.repeat(size), exp: 1 };
@@ -227,8 +227,8 @@ function changedClaims(claims: Json, random: Random): unknown {
 }
 
 /**
- * Claims that no service may accept, with any signature. A client without a developer is not included,
- * because the specification answers it with 500.
+ * Returns claims that no service may accept, with any signature. A client without a developer is not included, because
+ * the specification requires a 500 for it.
  */
 function refusedClaims(claims: Json, random: Random): unknown {
   const now = Math.floor(Date.now() / 1000);

@@ -11,12 +11,12 @@ import { expected, spares, type World } from './world.ts';
 
 const name = 'com.example.fuzz';
 const type = 'application/vnd.android.package-archive';
-/** A URL is valid for an hour; a long run renews it before. Milliseconds. */
+/** Age at which a URL is renewed; a URL is valid for an hour. Milliseconds. */
 const renewedAfterMs = 1_800_000;
 
 /**
- * Signed URLs of uploads and downloads: path, method, type, length, range and body changed. Requests that the signature
- * does not allow are rejected; a valid URL returns only its own file's bytes; nothing is stored.
+ * Signed URLs of uploads and downloads, with a changed path, method, type, length, range or body. Requests that the
+ * signature does not allow are rejected, a valid URL returns only bytes of its own file, and no file is stored.
  */
 // protects against files/unsigned, files/url-changed, files/url-size, files/traversal
 export const urls = fuzz('changed signed URLs return nothing and store nothing', {
@@ -47,7 +47,7 @@ export const urls = fuzz('changed signed URLs return nothing and store nothing',
         ],
         body,
       );
-      if (status !== 200) throw new Error(`a right upload was answered with ${status}`);
+      if (status !== 200) throw new Error(`a valid upload was answered with ${status}`);
     };
     await put(await uploadPath(world, '1', apk.length), apk);
     const addresses = async () => ({
@@ -57,7 +57,7 @@ export const urls = fuzz('changed signed URLs return nothing and store nothing',
     });
     let current = await addresses();
     let renewing: Promise<void> | undefined;
-    /** Valid URLs that stay valid for a while. */
+    /** Returns URLs that stay valid for some time. */
     const valid = async () => {
       if (performance.now() - current.madeMs > renewedAfterMs) {
         renewing ??= addresses()
@@ -112,20 +112,20 @@ export const urls = fuzz('changed signed URLs return nothing and store nothing',
         const { body } = await send('GET', download, []);
         return [
           ...(same ? [] : [`files were stored: ${now()}`]),
-          ...(body.equals(apk) ? [] : ['the right download is not the file any more']),
+          ...(body.equals(apk) ? [] : ['the valid download returns other bytes']),
         ];
       },
     };
   },
 });
 
-/** Path of an upload URL of the spare application. */
+/** Requests an upload URL of the spare application and returns its path. */
 async function uploadPath({ spare }: World, version: string, fileSize: number): Promise<string> {
   const { urlList } = await expected(spare.api, 201, 'POST', '/apps', { package: name, version, fileSize });
   return new URL(urlList[0].uploadUrl).pathname;
 }
 
-/** Path of the headset's download URL for the uploaded file. */
+/** Requests the headset's download URL of the uploaded file and returns its path. */
 async function downloadPath({ stack, spare }: World): Promise<string> {
   const device = spare.devices[spares.urls];
   if (!device) throw new Error('no device for downloads');
@@ -158,7 +158,7 @@ async function downloadPath({ stack, spare }: World): Promise<string> {
   }
 }
 
-/** True if the target is the right path, in absolute form (RFC 9112 3.2.2), or has the same sealed bytes. */
+/** Whether the target is the valid path, its absolute form (RFC 9112 3.2.2), or a path with the same sealed bytes. */
 function namesSame(target: string, right: string): boolean {
   const path = target.replace(/^https?:\/\/[^/?#]+/i, '');
   const bytes = (text: string) => Buffer.from(text.slice(text.lastIndexOf('/') + 1), 'base64url');
@@ -205,7 +205,7 @@ interface Request {
   readonly isIntact: boolean;
 }
 
-/** A request that is never valid: with the valid path, another part is wrong. */
+/** Returns an invalid request. With the valid path, another part is wrong. */
 function changedUpload(content: Buffer, isRight: boolean, random: Random): Request {
   const length = String(content.length);
   const own: Request = {
@@ -347,7 +347,7 @@ function changedDownload(random: Random): Request {
   return { method, headers: [['Range', range], ...more], body: Buffer.alloc(0), isIntact: true };
 }
 
-/** Returns the problem of an answer with the file or a part of it. */
+/** Returns the problem of an answer that contains the file or a part of it. */
 function ownBytes({ status, headers, body }: RawAnswer, file: Buffer, method: string): string | undefined {
   if (method === 'HEAD') return body.length > 0 ? 'HEAD was answered with a body' : undefined;
   if (method !== 'GET') return `${method} was answered with ${status}`;

@@ -5,7 +5,7 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { forOperators, type Held, longestMs } from './check.ts';
 import { expected, type World, watchedPath } from './world.ts';
 
-/** Data that the listeners must not change: everything of the watched application, and the platform's totals. */
+/** Returns data that the listeners must not change: data of the watched application, and the platform's totals. */
 export async function unchangeable({
   admin,
   watched,
@@ -46,7 +46,7 @@ export async function unchangeable({
   };
 }
 
-/** Waits until the watched application's transactions are published, so that they do not change without their headset. */
+/** Waits until the watched application's transactions are published. They do not change while the headset is offline. */
 export async function settled({ watched }: World): Promise<void> {
   await waitFor('the transactions to be published', async () => {
     const { transactions } = await expected(watched.api, 200, 'GET', '/transactions');
@@ -54,7 +54,7 @@ export async function settled({ watched }: World): Promise<void> {
   });
 }
 
-/** Connects the watched application's headset; all its waiting transactions succeed. */
+/** Connects the watched application's headset and verifies that all waiting transactions succeed. */
 export async function stillWorks(world: World): Promise<void> {
   const { watched, stack, sink } = world;
   const [identity] = watched.devices;
@@ -77,7 +77,7 @@ export async function stillWorks(world: World): Promise<void> {
   }
 }
 
-/** Calls the API during the cases, every 100 ms, and returns the durations of the answers. */
+/** Calls the API every 100 ms during the cases. `stop` returns the durations; milliseconds. */
 export function callBeside({ watched }: World): { wrong: string[]; stop(): Promise<number[]> } {
   const took: number[] = [];
   const wrong: string[] = [];
@@ -89,8 +89,8 @@ export function callBeside({ watched }: World): { wrong: string[]; stop(): Promi
       const ms = performance.now() - started;
       if (took.length < 1_000_000) took.push(ms);
       const status = typeof answer === 'string' ? answer : answer.status;
-      if (status !== 200) wrong.push(`a right call beside was answered with ${status}`);
-      if (ms > longestMs / 2) wrong.push(`a right call beside took ${Math.round(ms)} ms`);
+      if (status !== 200) wrong.push(`a valid call during the cases was answered with ${status}`);
+      if (ms > longestMs / 2) wrong.push(`a valid call during the cases took ${Math.round(ms)} ms`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   })();
@@ -104,7 +104,7 @@ export function callBeside({ watched }: World): { wrong: string[]; stop(): Promi
   };
 }
 
-/** Memory of each process of the platform after a garbage collection. */
+/** Returns the memory of each process of the platform after a garbage collection. */
 export async function held({
   stack,
   heldFolder,
@@ -121,7 +121,7 @@ export async function held({
   return out;
 }
 
-/** Names of the files below the folders of uploads. */
+/** Returns the names of files in the upload folders. */
 export function storedFiles(dataDir: string): string[] {
   return readdirSync(dataDir, { recursive: true, encoding: 'utf8' })
     .filter((path) => /(?:^|\/)(?:partial|uploads|artifacts)\//.test(path))

@@ -7,8 +7,8 @@ import { fuzz } from './listener.ts';
 const printable = (bytes: Buffer) => bytes.toString('latin1').replaceAll(/[^\x21-\x7e]/g, '');
 
 /**
- * Sora's webhooks: valid ones with changed secret, path or body. Without the secret of the endpoint in the path none
- * is accepted; with it, an event may change the spare application's channel, and nothing else.
+ * Sora's webhooks with a changed secret, path or body. A webhook without the secret of the path's endpoint is rejected.
+ * With the secret, an event may change only the spare application's channel.
  */
 // protects against sora/secret, sora/other-endpoint, sora/form, sora/path, sora/content
 export const webhooks = fuzz('changed webhooks are rejected, or change only their own channel', {
@@ -69,7 +69,7 @@ export const webhooks = fuzz('changed webhooks are rejected, or change only thei
   },
 });
 
-/** True if the target names the valid path: in absolute form (RFC 9112 3.2.2) or with an unused query. */
+/** Whether the target is the valid path in absolute form (RFC 9112 3.2.2) or with an unused query. */
 function isSamePath(target: string, right: string): boolean {
   return target.replace(/^https?:\/\/[^/?#]+/i, '').split('?', 1)[0] === right;
 }
@@ -127,7 +127,7 @@ function otherPath(right: string, otherEndpoint: string, random: Random): string
   return path.startsWith('/') || path.startsWith('http') ? path : `/${path}`;
 }
 
-/** An event as Sora would send it. The same random numbers make the same event, except for ids of the world. */
+/** Returns an event of Sora. The same random numbers give the same event, except for ids of the world. */
 function eventOf(channelId: string, deviceId: string, random: Random): Record<string, unknown> {
   const id = random.next().toString(36).slice(2);
   const connection = random.chance(0.1) ? `C${random.between(1, 5)}` : `C${id}`;

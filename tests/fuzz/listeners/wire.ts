@@ -1,20 +1,20 @@
 import type { Random } from '../../faults/random.ts';
 import { hostileTexts, randomBytes } from './bytes.ts';
 
-/** A field as it stands on the wire (Protocol Buffers). */
+/** A field in the wire format of Protocol Buffers. */
 interface Field {
   no: number;
   value: bigint | { fixed: Buffer } | { bytes: Buffer } | { fields: Field[] } | { raw: Buffer };
 }
 
-/** A message whose fields are changed on the wire in one to four places; still mostly valid Protocol Buffers. */
+/** Changes fields of an encoded message at one to four positions. The result is mostly valid Protocol Buffers. */
 export function mutatedMessage(bytes: Buffer, ids: readonly bigint[], random: Random): Buffer {
   const fields = parse(bytes) ?? [];
   for (let left = random.pick([1, 1, 2, 4]); left > 0; left -= 1) change(fields, ids, random);
   return write(fields);
 }
 
-/** Fields of a message; undefined: these bytes are none. */
+/** Parses the fields of a message; undefined if the bytes are not a message. */
 export function parse(bytes: Buffer): Field[] | undefined {
   const fields: Field[] = [];
   let at = 0;
@@ -79,7 +79,7 @@ function write(fields: readonly Field[]): Buffer {
   );
 }
 
-/** Every list of fields in a message, itself first. */
+/** Returns all lists of fields in a message, the outer list first. */
 function lists(fields: Field[]): Field[][] {
   return [
     fields,
@@ -111,7 +111,7 @@ const texts = [
   ...[65, 1024, 4096, 65_536, 262_000].map((length) => Buffer.alloc(length, 'x')),
 ];
 
-/** One change in one of the lists. */
+/** Makes one change in one of the lists. */
 function change(fields: Field[], ids: readonly bigint[], random: Random): void {
   const list = random.pick(lists(fields));
   const at = random.between(0, Math.max(0, list.length - 1));
@@ -121,7 +121,7 @@ function change(fields: Field[], ids: readonly bigint[], random: Random): void {
       list.splice(at, 1);
       return;
     case 1:
-      // A field twice: the last one counts, of a message both do.
+      // A repeated field: parsers use the last value, or merge messages.
       if (field) list.splice(random.between(0, list.length), 0, structuredClone(field));
       return;
     case 2:
@@ -135,7 +135,7 @@ function change(fields: Field[], ids: readonly bigint[], random: Random): void {
       return;
     case 4:
       if (random.chance(0.6)) return;
-      // Not valid: field 0, groups, an end without a beginning, a length that lies.
+      // Invalid: field 0, groups, an end of a group without a start, a wrong length.
       list.splice(at, 0, {
         no: 1,
         value: {
@@ -167,7 +167,7 @@ function change(fields: Field[], ids: readonly bigint[], random: Random): void {
         };
       return;
     case 7:
-      // A number in more bytes than it needs.
+      // A number in more bytes than necessary.
       if (field && typeof field.value === 'bigint') {
         field.value = {
           raw: Buffer.concat([

@@ -45,22 +45,22 @@ export interface World {
   /** The application that must not change. */
   readonly watched: Tenant;
   readonly watchedSora: SoraEndpoint;
-  /** The application that valid input may change. Its devices: see `spares`. */
+  /** The application that valid input may change. `spares` assigns its devices. */
   readonly spare: Tenant;
   readonly spareSora: SoraEndpoint;
-  /** The spare client's second application: without devices, so that its endpoints are never called. */
+  /** The spare client's second application. It has no devices, so its endpoints are never called. */
   readonly settingsOnly: string;
-  /** Folder into which processes write their memory figures (inside.ts). */
+  /** Folder of the processes' memory figures (inside.ts). */
   readonly heldFolder: string;
   stop(): Promise<void>;
 }
 
-/** Use of the spare application's devices by listener. */
+/** Indexes of the spare application's devices by listener. */
 export const spares = { json: 0, urls: 1, messages: [2, 3, 4, 5], bytes: [6, 7, 8, 9] } as const;
 const spareDevices = 10;
 export const watchedPath = '/watched';
 
-/** `mutations`: safeguards that are removed from the platform; `quietMs`: see inside.ts. */
+/** Starts the platform. `mutations` remove safeguards; `quietMs`: see inside.ts. */
 export async function startWorld(
   kind: StackKind,
   mutations: readonly Mutation[] = [],
@@ -90,7 +90,7 @@ export async function startWorld(
       env: {
         ...{ ...limits, ...mutationEnv, NODE_OPTIONS: preloads, FUZZ_HELD: heldFolder },
         FUZZ_QUIET_MS: String(quietMs),
-        // The watched channel keeps its reservation during the longest run.
+        // The watched channel must keep its reservation during the longest run.
         COMMUNICATION_RESERVATION_MS: '86400000',
       },
     });
@@ -165,7 +165,7 @@ async function openTenant(
   return { client, applicationId, api, devices };
 }
 
-/** Makes a call that must have this status; returns its body. */
+/** Makes a call and throws unless it has this status. Returns the body. */
 export async function expected(api: ApiClient, status: number, method: string, path: string, body?: unknown) {
   const answer = await api.app(method, path, body);
   if (answer.status === status) return answer.body;

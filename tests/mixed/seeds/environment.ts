@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** A part that is removed from a process, so that it behaves as an older version; proves that the test can fail. */
+/** A part to remove from a process, so that the process behaves like an older version. */
 export interface Seed {
   /** Path of an RPC: /package.Service/Method. */
   readonly rpc?: string;
-  /** A value of an enum of generated code. */
+  /** An enum value of generated code. */
   readonly value?: {
     /** File below `proto/gen`, and its export for the enum. */
     readonly file: string;
@@ -14,7 +14,7 @@ export interface Seed {
   };
 }
 
-/** The environment that makes a process of the sources in `root` behave as older. */
+/** Returns the environment that removes a part from a process of the sources in `root`. */
 export function olderBy(seed: Seed, root: string): Record<string, string> {
   const preload = pathToFileURL(join(import.meta.dirname, 'preload.ts')).href;
   return { NODE_OPTIONS: `--import=${preload}`, MIXED_SEED: JSON.stringify({ ...seed, root }) };

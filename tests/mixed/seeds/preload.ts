@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import type { Seed } from './environment.ts';
 
 /**
- * Loaded into a process of the release before its own code: removes parts that an older version would not
- * have. The product contains no code for it.
+ * Loaded into a process of the release before the product's code. It removes a part that an older version does not have.
+ * The product contains no code for this.
  */
 const seed = JSON.parse(process.env['MIXED_SEED'] ?? '{}') as Seed & { root: string };
 
@@ -14,14 +14,14 @@ if (seed.rpc) {
   const { Server } = require('@grpc/grpc-js') as typeof import('@grpc/grpc-js');
   const register = Server.prototype.register;
   let known = false;
-  // Not registered: callers get UNIMPLEMENTED.
+  // Callers of an RPC that is not registered get UNIMPLEMENTED.
   Server.prototype.register = function (this: typeof Server.prototype, ...args: Parameters<typeof register>) {
     if (args[0] !== seed.rpc) return register.apply(this, args);
     known = true;
     return true;
   } as typeof register;
   process.once('exit', () => {
-    if (!known) process.stderr.write(`no RPC is called ${seed.rpc}\n`);
+    if (!known) process.stderr.write(`unknown RPC ${seed.rpc}\n`);
   });
 }
 

@@ -5,7 +5,7 @@ test.each([
   ['paired', pairedConfigurations()],
   ['single', singleConfigurations()],
 ])(
-  'the %s configurations have each part of the release with each other one of today',
+  'the %s configurations combine each part of the release with each other part of the current version',
   (_, configurations) => {
     for (const old of parts) {
       for (const young of parts.filter((part) => part !== old)) {
@@ -15,7 +15,7 @@ test.each([
   },
 );
 
-test('the single configurations have each service in both roles', () => {
+test('the single configurations have each part in both roles', () => {
   expect(
     singleConfigurations()
       .map((of) => of.length)

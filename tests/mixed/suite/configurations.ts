@@ -1,15 +1,14 @@
 import { type Part, parts } from '../world.ts';
 
-/** The parts that run as the release; all others run as today's. */
+/** Parts that run in the release's version. All other parts run in the current version. */
 export type Configuration = readonly Part[];
 
-/** Of five runs, each part is the release's in its own pair of runs, as pairedConfigurations needs it. */
+/** Number of runs: each part can get its own pair of runs (see pairedConfigurations). */
 const runs = 5;
 
 /**
- * The minimum of configurations in which each part of the release runs together with each other part of
- * today, and vice versa. Each part is the release's in its own pair of runs, so that of two parts neither has
- * all runs of the other.
+ * Minimum set of configurations in which each part of the release runs together with each other part of the current
+ * version. Each part has the release's version in its own pair of runs, so no part's runs include all runs of another.
  */
 export function pairedConfigurations(): Configuration[] {
   const pairs = Array.from({ length: runs }, (_, a) =>
@@ -18,7 +17,7 @@ export function pairedConfigurations(): Configuration[] {
   return Array.from({ length: runs }, (_, run) => parts.filter((_, i) => pairs[i]?.includes(run)));
 }
 
-/** Each part as the release's among today's parts, and as today's among the release's. */
+/** Configurations with one part of the release, and configurations with one part of the current version. */
 export function singleConfigurations(): Configuration[] {
   return [...parts.map((part) => [part]), ...parts.map((part) => parts.filter((p) => p !== part))];
 }

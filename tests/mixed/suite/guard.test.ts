@@ -1,6 +1,6 @@
 import { guarded } from './guard.ts';
 
-test('a test that the earlier version does not have is skipped, also one of a table', () => {
+test('a test that the earlier version does not have is skipped, also in a table', () => {
   const added: string[] = [];
   const adds = (how: string) =>
     Object.assign((title: string) => added.push(`${how} ${title}`), {

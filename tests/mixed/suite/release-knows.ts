@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { guarded } from './guard.ts';
 
-/** Loaded before each test file: skips tests that the release does not have, because they test newer behaviour. */
+/** Loaded before each test file. Skips tests that the release does not have: they test newer behavior. */
 const { testPath = '' } = expect.getState();
 const before = join(process.env['MIXED_RELEASE'] ?? '', relative(root, testPath));
 const text = existsSync(before) ? readFileSync(before, 'utf8') : '';

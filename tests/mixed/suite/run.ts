@@ -11,7 +11,7 @@ export interface Tally {
   readonly skipped: number;
 }
 
-/** Runs the end-to-end suite on the real stack, with these parts as the release; `args` are passed to jest. */
+/** Runs the end-to-end suite on the real stack with these parts of the release. `args`: arguments of jest. */
 export async function runSuite(release: string, of: Configuration, args: readonly string[]): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-mixed-suite-'));
   const report = join(folder, 'report.json');
@@ -29,7 +29,7 @@ export async function runSuite(release: string, of: Configuration, args: readonl
       cwd: root,
       env: { ...process.env, STACK: 'real', MIXED_RELEASE: release, MIXED_PARTS: of.join() },
       stdio: ['ignore', 'ignore', 'inherit'],
-      // Its own process group, because jest would leave the platform's processes behind.
+      // A separate process group, because jest does not stop the platform's processes.
       detached: true,
     },
   );

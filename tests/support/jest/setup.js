@@ -25,7 +25,7 @@ registerHooks({
       : next(specifier, context),
 });
 
-// An uncaught exception ends the process, and the runner would report only the end.
+// Print an uncaught exception: it ends the process, and the runner reports only the end.
 process.on('uncaughtExceptionMonitor', (error, origin) => {
   writeSync(2, `${origin}, perhaps of an earlier test file: ${error?.stack ?? error}\n`);
 });

@@ -1,8 +1,8 @@
 import { addEventHandler, getState } from 'jest-circus';
 
 /**
- * For jest-light-runner, which has no time limits: a test or hook that takes longer than its own limit,
- * or 60 s, fails instead of holding up the suite.
+ * For jest-light-runner, which has no time limits: a test or hook fails after its own limit or 60 s instead of blocking
+ * the suite.
  */
 const defaultMs = 60_000;
 
@@ -14,7 +14,7 @@ addEventHandler((event) => {
 
 function limit(added) {
   const { fn, timeout: limitMs = defaultMs } = added;
-  // A test that is skipped may have none.
+  // A skipped test may have no function.
   if (!fn) return;
   added.fn = async () => {
     const { promise, reject } = Promise.withResolvers();

@@ -12,7 +12,7 @@ export interface Effect {
 }
 
 /**
- * The effects on a headset: one line per effect, in a file of its own. A line stands for the real effect, for example
+ * The effects on a headset: one line per effect, in a separate file. A line stands for the real effect, for example
  * the call of an app. Tests count the lines to prove "exactly once". An effect that has a line is never repeated.
  */
 export class Effects {

@@ -1,24 +1,24 @@
 import type { Violation } from './cloud/monitor.ts';
 import type { Rule } from './rule.ts';
 import { Stage, type StageOptions } from './stage.ts';
-import { Broken, NotApplicable, NotJudged } from './verdict.ts';
+import { Broken, NotApplicable, NotTested } from './verdict.ts';
 
-export type Verdict = 'holds' | 'broken' | 'not applicable' | 'not judged';
+export type Verdict = 'holds' | 'broken' | 'not applicable' | 'not tested';
 
-export interface Judgement {
+export interface RuleResult {
   readonly rule: Rule;
   verdict: Verdict;
   why: string;
   readonly seconds: number;
   readonly exchange: readonly string[];
-  /** The end of the client's output. */
+  /** Last part of the client's output. */
   readonly output: string;
-  /** Other rules that were violated meanwhile. */
+  /** Violations of any rule during this scenario. */
   readonly violations: readonly Violation[];
 }
 
-/** Judges one rule with its own client. */
-export async function judge(rule: Rule, options: StageOptions): Promise<Judgement> {
+/** Tests one rule with its own client. */
+export async function testRule(rule: Rule, options: StageOptions): Promise<RuleResult> {
   const stage = new Stage(options);
   const started = performance.now();
   let [verdict, why]: [Verdict, string] = ['holds', ''];
@@ -30,9 +30,9 @@ export async function judge(rule: Rule, options: StageOptions): Promise<Judgemen
     if (error instanceof Broken) verdict = 'broken';
     else if (error instanceof NotApplicable) verdict = 'not applicable';
     else {
-      verdict = 'not judged';
-      // A defect of the kit itself.
-      if (!(error instanceof NotJudged)) why = (error as Error).stack ?? why;
+      verdict = 'not tested';
+      // Other errors are defects of the kit.
+      if (!(error instanceof NotTested)) why = (error as Error).stack ?? why;
     }
   } finally {
     await stage.close();
@@ -49,30 +49,30 @@ export async function judge(rule: Rule, options: StageOptions): Promise<Judgemen
 }
 
 /**
- * Judges `jobs` rules at the same time; rules with long waits are started first. A rule that is violated in
- * another rule's scenario is broken.
+ * Tests `jobs` rules at the same time. Rules with long waits start first. A rule that is violated in the scenario of
+ * another rule is broken.
  */
-export async function judgeAll(
+export async function testRules(
   rules: readonly Rule[],
-  options: StageOptions & { readonly jobs: number; judged?(judgement: Judgement): void },
-): Promise<Judgement[]> {
+  options: StageOptions & { readonly jobs: number; onResult?(result: RuleResult): void },
+): Promise<RuleResult[]> {
   const queue = [...rules].sort((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0));
-  const judgements: Judgement[] = [];
+  const results: RuleResult[] = [];
   const work = async () => {
     for (let rule = queue.shift(); rule; rule = queue.shift()) {
-      const judgement = await judge(rule, options);
-      judgements.push(judgement);
-      options.judged?.(judgement);
+      const result = await testRule(rule, options);
+      results.push(result);
+      options.onResult?.(result);
     }
   };
   await Promise.all(Array.from({ length: options.jobs }, work));
-  for (const { violations, rule: seenIn } of judgements) {
+  for (const { violations, rule: seenIn } of results) {
     for (const { rule, why } of violations) {
-      const other = judgements.find((judgement) => judgement.rule.id === rule);
+      const other = results.find((result) => result.rule.id === rule);
       if (!other || other.verdict === 'broken') continue;
       other.verdict = 'broken';
-      other.why = `${why} (seen while ${seenIn.id} was judged)`;
+      other.why = `${why} (seen in the scenario of ${seenIn.id})`;
     }
   }
-  return judgements.sort((a, b) => rules.indexOf(a.rule) - rules.indexOf(b.rule));
+  return results.sort((a, b) => rules.indexOf(a.rule) - rules.indexOf(b.rule));
 }
