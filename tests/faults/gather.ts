@@ -177,8 +177,8 @@ export async function gather(world: World, open: readonly string[], tally: Tally
 }
 
 /**
- * Returns uploads of recordings that were stopped by an expired lease, from the services' logs. On an overloaded machine
- * this also happens without a fault.
+ * Returns uploads of recordings that were stopped by an expired lease, from the services' logs. On an overloaded
+ * machine this also happens without a fault.
  */
 function lapsedUploads(dataDir: string): string[] {
   const logs = join(dataDir, 'logs');

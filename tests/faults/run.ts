@@ -35,7 +35,9 @@ export interface RunOptions {
   /** Minimum amount of load. After the rounds, the load continues until it is reached. */
   readonly atLeast?: Amount;
   readonly effectMs: number;
-  /** The wait at the end stops after half of this time without progress, and after five times this time; milliseconds. */
+  /**
+   * The wait at the end stops after half of this time without progress, and after five times this time; milliseconds.
+   */
   readonly settleMs: number;
   readonly say: (line: string) => void;
 }

@@ -40,8 +40,8 @@ const headsetLineFaults: readonly LineFault[] = ['dropped', 'delayed', 'held', '
 const allLineFaults: readonly LineFault[] = [...headsetLineFaults, 'lost'];
 
 /**
- * Draws the rounds of a seed. It is a pure function, so a seed reproduces the rounds. Each write is used once before any
- * write is repeated. The other types of faults and their targets are distributed evenly.
+ * Draws the rounds of a seed. It is a pure function, so a seed reproduces the rounds. Each write is used once before
+ * any write is repeated. The other types of faults and their targets are distributed evenly.
  */
 export function planRounds(seed: number, count: number, targets: Targets): Round[] {
   const random = createRandom(seed, 'schedule');

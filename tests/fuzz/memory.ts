@@ -8,24 +8,24 @@ const mostHeap = 16 * mebi;
 const mostResident = 128 * mebi;
 
 /** Maximum number of repeated measurements, because other threads release memory later. */
-const mostLooks = 20;
+const maxMeasurements = 20;
 const pauseMs = 100;
 
 /**
- * Measures growth of this process since `begin`: heap, total memory, open files. V8's other threads release buffers some
- * time after a collection, so an excess is measured again for 2 s.
+ * Measures growth of this process since `begin`: heap, total memory, open files. V8's other threads release buffers
+ * some time after a collection, so an excess is measured again for 2 s.
  */
 export function memoryWatch(): { begin(): void; growth(): Promise<string | undefined> } {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  const look = () => {
+  const measure = () => {
     collect();
     const { heapUsed, rss, external } = process.memoryUsage();
     return { heap: heapUsed + external, resident: rss, files: openFiles() };
   };
-  let before = look();
+  let before = measure();
   const grown = (): string | undefined => {
-    const now = look();
+    const now = measure();
     const [heap, resident] = [now.heap - before.heap, now.resident - before.resident];
     if (heap > mostHeap) return `the heap grew by ${Math.round(heap / mebi)} MiB`;
     if (resident > mostResident) return `memory grew by ${Math.round(resident / mebi)} MiB`;
@@ -33,11 +33,11 @@ export function memoryWatch(): { begin(): void; growth(): Promise<string | undef
   };
   return {
     begin: () => {
-      before = look();
+      before = measure();
     },
     async growth() {
       let growth = grown();
-      for (let looks = 1; growth !== undefined && looks < mostLooks; looks += 1) {
+      for (let attempts = 1; growth !== undefined && attempts < maxMeasurements; attempts += 1) {
         await delay(pauseMs);
         growth = grown();
       }

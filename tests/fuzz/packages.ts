@@ -9,10 +9,10 @@ import { memoryWatch } from './memory.ts';
 import { declared, mutated, seeds } from './mutate.ts';
 
 /**
- * Fuzz test of uploaded packages: valid packages with bytes, fields of zip records and manifests changed by a seed. Each
- * package must be accepted or rejected with a reason, without a crash, growth of memory or written files. Some packages
- * are also checked in a separate process, where the verdict must be the same. Variables: SECONDS (default 10), SEED
- * (random and printed), ONLY=n (only this package of the seed).
+ * Fuzz test of uploaded packages: valid packages with bytes, fields of zip records and manifests changed by a seed.
+ * Each package must be accepted or rejected with a reason, without a crash, growth of memory or written files. Some
+ * packages are also checked in a separate process, where the verdict must be the same. Variables: SECONDS (default
+ * 10), SEED (random and printed), ONLY=n (only this package of the seed).
  */
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const seconds = Number(process.env['SECONDS'] || 10);

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 /**
- * Sends SIGSTOP and resolves when every thread of the process has stopped. Before that, a thread on another processor can
- * still answer a call. On systems without threads in /proc, resolves immediately after the signal.
+ * Sends SIGSTOP and resolves when every thread of the process has stopped. Before that, a thread on another processor
+ * can still answer a call. On systems without threads in /proc, resolves immediately after the signal.
  */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');

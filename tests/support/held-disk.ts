@@ -2,8 +2,8 @@ import fs, { existsSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Loaded before a process (`--import`). While the file HELD_DISK_FILE exists, syncs to disk wait. They continue after the
- * file is removed. The file HELD_DISK_FILE.asked shows that a sync waits.
+ * Loaded before a process (`--import`). While the file HELD_DISK_FILE exists, syncs to disk wait. They continue after
+ * the file is removed. The file HELD_DISK_FILE.asked shows that a sync waits.
  */
 const file = process.env['HELD_DISK_FILE'];
 const lookMs = 5;

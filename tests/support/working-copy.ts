@@ -5,8 +5,8 @@ import { root } from '@headset-cloud/demo/stack/process.ts';
 import { linkPackages } from './sources.ts';
 
 /**
- * Copies the project's work tree, including uncommitted changes, to a new folder. The folder is a separate repository with
- * one commit, ready to run.
+ * Copies the project's work tree, including uncommitted changes, to a new folder. The folder is a separate repository
+ * with one commit, ready to run.
  */
 export function makeWorkingCopy(folder: string): void {
   mkdirSync(folder, { recursive: true });

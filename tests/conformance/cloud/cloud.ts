@@ -22,7 +22,9 @@ const forgivenSkewSeconds = 60;
 
 type Answer = Partial<Pick<UrlAnswer, 'url' | 'expiresAtMs' | 'refusal' | 'retryAfterMs'>>;
 
-/** The cloud's side of the protocol. Automatically, it only acknowledges reports and answers requests, as configured. */
+/**
+ * The cloud's side of the protocol. Automatically, it only acknowledges reports and answers requests, as configured.
+ */
 export class Cloud implements LinkOwner {
   readonly links: Link[] = [];
   readonly monitor = new Monitor();

@@ -24,8 +24,9 @@ type ResponseBody = NonNullable<MessageInitShape<typeof ConnectResponseSchema>['
 type Value<B extends { case: unknown; value?: unknown }, K> = Extract<B, { case: K }>['value'];
 
 /**
- * A violation of the protocol page, injected from outside of the reference client: changed options, and changed messages
- * on its streams. A hook gets a copy of the message and can change it. A hook that returns false drops the message.
+ * A violation of the protocol page, injected from outside of the reference client: changed options, and changed
+ * messages on its streams. A hook gets a copy of the message and can change it. A hook that returns false drops the
+ * message.
  */
 export interface Fault {
   readonly options?: (options: HeadsetOptions) => Partial<HeadsetOptions>;

@@ -8,8 +8,8 @@ const patienceMs = 5000;
 const unansweredAfterMs = 120_000;
 
 /**
- * A reader of an application's event feed. It continues from its cursor over all faults. Its events are compared with the
- * callbacks at the integrator's server.
+ * A reader of an application's event feed. It continues from its cursor over all faults. Its events are compared with
+ * the callbacks at the integrator's server.
  */
 export class FeedReader {
   readonly #applicationId: string;

@@ -25,7 +25,9 @@ export function soraLoops(target: LoadTarget, pauseMs: number, draw: Draw): Loop
   return [meetings(draw('meetings'))];
 }
 
-/** Holds a meeting with one connection on a channel. Returns the connection; undefined if a webhook was not accepted. */
+/**
+ * Holds a meeting with one connection on a channel. Returns the connection; undefined if a webhook was not accepted.
+ */
 async function meet(target: LoadTarget, r: Random): Promise<SimulatedConnection | undefined> {
   const { applicationId, client, sora, loadRecord } = target;
   const { body } = await client.ask({ kind: 'channel', method: 'POST', path: '/channels', body: {} });

@@ -10,7 +10,10 @@ export type LineState =
   | { readonly kind: 'delayed'; readonly ms: number }
   /** Nothing is forwarded until the line is open again; then everything arrives, like TCP retransmissions. */
   | { readonly kind: 'held' }
-  /** Blackhole: bytes are lost. Earlier connections stay silent; connections opened in this state are reset at its end. */
+  /**
+   * Blackhole: bytes are lost. Earlier connections stay silent; connections opened in this state are reset at its
+   * end.
+   */
   | { readonly kind: 'lost' }
   /** The caller's connection gets an end, but its requests still arrive. */
   | { readonly kind: 'half-closed' }

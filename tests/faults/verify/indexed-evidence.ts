@@ -14,7 +14,9 @@ export interface IndexedEvidence {
   readonly effects: ReadonlySet<number>;
 }
 
-/** False for notifications of headsets' own reports, even if they contain the id of the transaction that caused them. */
+/**
+ * False for notifications of headsets' own reports, even if they contain the id of the transaction that caused them.
+ */
 function isOfTransaction(body: Arrival['body']): boolean {
   return body?.transactionId !== undefined && !String(body.operationId).startsWith('notify-');
 }

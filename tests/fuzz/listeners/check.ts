@@ -54,7 +54,8 @@ export function checkGrowth(
 
 /**
  * Log lines about usage of Sora's webhooks that billing rejects: two different ends of one connection, or impossible
- * times. They are errors for operators, because bills are affected. Any sender with an endpoint's secret can cause them.
+ * times. They are errors for operators, because bills are affected. Any sender with an endpoint's secret can cause
+ * them.
  */
 export const forOperators = /the usage is known with other content|not usage: (?:started_at|duration)_ms/;
 

@@ -6,8 +6,9 @@ import { run } from './run.ts';
 /**
  * Fuzz test of the platform's listeners. It sends valid input, mutated by a seed, to all listeners at the same time and
  * checks each answer. Afterwards it checks the processes, their memory and logs, and that data is unchanged.
- * Variables: STACK=embedded|real, SECONDS (default 10), SEED (random and printed), LISTENER (only this listener), ONLY=n
- * (only this case of LISTENER), CAN_FAIL=1 (each listener on a platform without a safeguard, which it must detect).
+ * Variables: STACK=embedded|real, SECONDS (default 10), SEED (random and printed), LISTENER (only this listener),
+ * ONLY=n (only this case of LISTENER), CAN_FAIL=1 (each listener on a platform without a safeguard, which it must
+ * detect).
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);

@@ -18,9 +18,9 @@ import { mutatedMessage } from './wire.ts';
 import { expected, spares } from './world.ts';
 
 /**
- * Messages of the headsets' stream: valid messages with changed fields, in sessions of the spare application's headsets.
- * Some contain ids of the watched application's transactions. A session must continue, or end with an error that blames
- * the headset. Only the headset's own state and transactions may change.
+ * Messages of the headsets' stream: valid messages with changed fields, in sessions of the spare application's
+ * headsets. Some contain ids of the watched application's transactions. A session must continue, or end with an error
+ * that blames the headset. Only the headset's own state and transactions may change.
  */
 // protects against headsets/protocol, headsets/hello, headsets/other-transaction, headsets/other-result, headsets/report-values
 export const messages = fuzz(

@@ -121,11 +121,11 @@ async function runCases(
   }
   const of = (share: number) => Math.round(took[Math.floor(took.length * share)] ?? 0);
   say(`${took.length} valid calls during the cases: p50 ${of(0.5)} ms, p99 ${of(0.99)} ms`);
-  for (const [name, { heap, resident, stoodStillMs }] of Object.entries(heldAfter)) {
+  for (const [name, { heap, resident, blockedMs }] of Object.entries(heldAfter)) {
     const grown = (now: number, then = 0) => `grew by ${((now - then) / mebi).toFixed(1)} MiB`;
     const then = heldBefore[name];
     say(
-      `${name}: heap ${grown(heap, then?.heap)}, resident ${grown(resident, then?.resident)}, event loop blocked for at most ${stoodStillMs} ms`,
+      `${name}: heap ${grown(heap, then?.heap)}, resident ${grown(resident, then?.resident)}, event loop blocked for at most ${blockedMs} ms`,
     );
   }
   failures.push(...new Set(beside.wrong), ...checkGrowth(heldBefore, heldAfter));

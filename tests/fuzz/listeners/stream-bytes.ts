@@ -22,8 +22,8 @@ import { spares } from './world.ts';
 const patienceMs = 400;
 
 /**
- * Bytes of the headsets' stream: changed gRPC and HTTP/2 frames, and bytes around frames. The transport is invalid, so an
- * answer is not required. An answer must not be a server error.
+ * Bytes of the headsets' stream: changed gRPC and HTTP/2 frames, and bytes around frames. The transport is invalid,
+ * so an answer is not required. An answer must not be a server error.
  */
 // protects against headsets/protocol, headsets/large-message, headsets/bomb, headsets/log-disclosure
 export const streamBytes = fuzz('changed bytes of the headsets’ stream harm only their sender', {

@@ -46,7 +46,9 @@ export async function unchangeable({
   };
 }
 
-/** Waits until the watched application's transactions are published. They do not change while the headset is offline. */
+/**
+ * Waits until the watched application's transactions are published. They do not change while the headset is offline.
+ */
 export async function settled({ watched }: World): Promise<void> {
   await waitFor('the transactions to be published', async () => {
     const { transactions } = await expected(watched.api, 200, 'GET', '/transactions');
@@ -108,8 +110,8 @@ export function callBeside({ watched }: World): { wrong: string[]; stop(): Promi
 export async function held({
   stack,
   heldFolder,
-}: World): Promise<Record<string, Held & { stoodStillMs: number }>> {
-  const out: Record<string, Held & { stoodStillMs: number }> = {};
+}: World): Promise<Record<string, Held & { blockedMs: number }>> {
+  const out: Record<string, Held & { blockedMs: number }> = {};
   for (const [name, managed] of Object.entries(stack.processes)) {
     if (!managed.running) throw new Error(`${name} has ended: ${await managed.exited}`);
     const file = join(heldFolder, `${managed.pid}.json`);

@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import type { Seed } from './environment.ts';
 
 /**
- * Loaded into a process of the release before the product's code. It removes a part that an older version does not have.
- * The product contains no code for this.
+ * Loaded into a process of the release before the product's code. It removes a part that an older version does not
+ * have. The product contains no code for this.
  */
 const seed = JSON.parse(process.env['MIXED_SEED'] ?? '{}') as Seed & { root: string };
 

@@ -2,7 +2,8 @@ import type { Peer } from '@headset-cloud/rpc/identity.ts';
 import { makeTrialCertificates } from './certificates.ts';
 import { openSecrets } from './secrets.ts';
 
-// Runs in a pod of a trial and creates the Secrets with the components' certificates. Environment: the chart's trial.yaml.
+// Runs in a pod of a trial and creates the Secrets with the components' certificates. Environment: the chart's
+// trial.yaml.
 const setting = (name: string): string => {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is missing`);

@@ -12,8 +12,8 @@ export type Settings = Readonly<Record<string, string>>;
 const documented = 'docs/configuration.md';
 
 /**
- * Reads a file of KEY=VALUE lines. Empty lines and lines that begin with # are ignored; values are not changed. Throws a
- * Refusal that names every invalid line, for example a key that no process reads or that `make up` sets.
+ * Reads a file of KEY=VALUE lines. Empty lines and lines that begin with # are ignored; values are not changed.
+ * Throws a Refusal that names every invalid line, for example a key that no process reads or that `make up` sets.
  */
 export function readSettings(file: string): Settings {
   const known = knownSettings();

@@ -6,8 +6,8 @@ import type { Demo } from './demo.ts';
 const timeoutMs = 20_000;
 
 /**
- * Runs one activation and one command until their callbacks are verified. If the user has changed the callback URL since
- * an earlier run, it only reports that the calls are skipped.
+ * Runs one activation and one command until their callbacks are verified. If the user has changed the callback URL
+ * since an earlier run, it only reports that the calls are skipped.
  */
 export async function showcase(options: {
   api: ApiClient;
