@@ -9,7 +9,9 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { itUnless } from '../support/skip.ts';
 import { missingTools } from '../support/tools.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
-import { hcWords, type Laptop, laptopOf } from './hc.ts';
+import { hcWords, killRuns, type Laptop, laptopOf } from './hc.ts';
+
+afterAll(killRuns);
 
 const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
 

@@ -42,6 +42,13 @@ export const hcWords = [
   join(root, 'services/hc/src/main.ts'),
 ] as const;
 
+const running = new Set<ChildProcess>();
+
+/** Kills runs that a failed test left behind: they would keep the test's process alive. */
+export function killRuns(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
 export function laptopOf({ applicationId, client }: Tenant): Laptop {
   const home = mkdtempSync(join(stack.dataDir, 'laptop-'));
   const env = {
@@ -52,6 +59,8 @@ export function laptopOf({ applicationId, client }: Tenant): Laptop {
   const start: Laptop['start'] = (args, more = {}) => {
     const [node, ...words] = hcWords;
     const child = spawn(node, [...words, ...args], { env: { ...env, ...more.env }, stdio: 'pipe' });
+    running.add(child);
+    child.once('close', () => running.delete(child));
     // The process may end before it has read everything.
     child.stdin.on('error', () => {});
     child.stdin.end(more.input ?? '');
