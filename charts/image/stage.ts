@@ -124,9 +124,12 @@ function stagePlatform({ source, folder, kind }: Staging): void {
  * workspaces. Install scripts do not run, so the lock file's hashes cover everything in an image.
  */
 function installPackages(source: string, app: string, places: readonly string[]): void {
-  for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
+  for (const name of ['package-lock.json', '.npmrc']) {
     if (existsSync(join(source, name))) copyFileSync(join(source, name), join(app, name));
   }
+  // Only development packages have overrides. With overrides, npm 11 fails to omit workspaces that others refer to.
+  const { overrides: _, ...manifest } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+  writeFileSync(join(app, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
   const all = allWorkspaces(source);
   for (const place of all) {
     mkdirSync(join(app, place), { recursive: true });
