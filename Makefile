@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NODE := node_modules/.bin/node --disable-warning=ExperimentalWarning
 JEST := $(NODE) --experimental-vm-modules node_modules/jest/bin/jest.js
 
-node_modules/.installed: package-lock.json package.json $(wildcard proto/package.json services/*/package.json gateway/package.json tests/package.json)
+node_modules/.installed: package-lock.json package.json $(wildcard proto/package.json services/*/package.json services/kit/*/package.json gateway/package.json tests/package.json)
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (it brings npm); the project installs its own Node 26." >&2; exit 1; }
 	@echo "npm ci"; $(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
