@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { suite } from './jest.base.js';
 
 /** Files whose subject is that services are processes of their own, or that their servers fail. */
@@ -41,8 +43,16 @@ const withoutStores = [
   'test-callbacks',
   'tokens-and-tenants',
 ];
-/** The embedded stack runs these as well, so that its assembly is tested where MongoDB and Kafka are. */
-const assembly = ['core-loop'];
+/**
+ * Files that run on the embedded stack as well if the real stack is there: the core loop, and every file with tests or
+ * expected values that depend on the kind of stack.
+ */
+const dependsOnKind = /\bkind [!=]== '(embedded|real)'/;
+const folder = join(import.meta.dirname, 'e2e');
+const onBoth = readdirSync(folder)
+  .filter((name) => name.endsWith('.test.ts') && dependsOnKind.test(readFileSync(join(folder, name), 'utf8')))
+  .map((name) => name.replace('.test.ts', ''))
+  .concat('core-loop');
 const noStores = `/tests/e2e/(${withoutStores.join('|')})\\.test\\.ts$`;
 const processes = `/tests/e2e/(${aboutProcesses.join('|')})\\.test\\.ts$`;
 const allBut = (names) => `/tests/e2e/(?!(?:${names.join('|')})\\.)[^/]*\\.test\\.ts$`;
@@ -51,7 +61,7 @@ const { STACK: stack, PROCESSES: count, FILES: files } = process.env;
 /**
  * Behaviour is tested with all services in one process: on the embedded stack, and, if the stores matter, on MongoDB,
  * Kafka and S3 (STACK=real, PROCESSES=one). STACK=embedded with FILES=without-stores runs the files that the latter
- * leaves out. STACK=real without PROCESSES starts a process for each service and runs all files; with FILES=processes it
+ * leaves out, and the files that depend on the kind of stack. STACK=real without PROCESSES starts a process for each service and runs all files; with FILES=processes it
  * runs only the files about processes.
  */
 export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
@@ -68,7 +78,7 @@ export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
     // No server is behind the embedded stack.
     ...(stack === 'real' ? [] : ['/tests/e2e/(outages|prepare)\\.test\\.ts$']),
     ...(stack === 'real' && count === 'one' ? [processes, noStores] : []),
-    ...(files === 'without-stores' ? [allBut([...withoutStores, ...assembly])] : []),
+    ...(files === 'without-stores' ? [allBut([...withoutStores, ...onBoth])] : []),
     ...(files === 'processes' ? [allBut(aboutProcesses)] : []),
   ],
 });
