@@ -49,7 +49,7 @@ export class StreamAcceptor {
     if (!stream) return;
     this.#accept(stream).catch((error) => {
       const isRefused = error instanceof StreamRefused;
-      if (!isRefused) logger.error({ err: error }, 'a headset could not be let in');
+      if (!isRefused) logger.error({ err: error }, 'the stream of a headset could not be accepted');
       pendingStreams.refuse(
         stream,
         isRefused ? error : streamUnavailable('unavailable', 'The service has a problem.', 2000),

@@ -130,10 +130,10 @@ export class OfferQueue<T> {
    * requested, drops the transaction after the answer. Returns the messages that may be sent now.
    */
   withdraw(ids: readonly number[], reason: string): Release[] {
-    const gone = new Set(ids);
-    this.#pending = this.#pending.filter((p) => !gone.has(p.id));
+    const withdrawn = new Set(ids);
+    this.#pending = this.#pending.filter((p) => !withdrawn.has(p.id));
     const started: Release[] = [];
-    for (const id of gone) {
+    for (const id of withdrawn) {
       const entry = this.#inFlight.get(id);
       if (entry?.state === 'requested') entry.canceledBecause = reason;
       else if (entry) {

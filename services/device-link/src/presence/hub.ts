@@ -141,7 +141,7 @@ export class SessionHub {
           const newer = this.#unreleased.get(deviceId);
           if (!newer || newer.epoch < session.epoch) this.#unreleased.set(deviceId, session);
         }
-        this.#logger.warn({ count: batch.size, err: error }, 'ended sessions could not be given back');
+        this.#logger.warn({ count: batch.size, err: error }, 'ended sessions could not be released');
         return;
       }
     }

@@ -22,8 +22,8 @@ export async function raiseDeviceLink({ store, dryRun }: Raising): Promise<Raise
 }
 
 /**
- * An instance that runs on the database, by its address or name; undefined when none does. A lease that has not
- * run out is watched until its beat rises, or it has run out.
+ * An instance that runs on the database, by its address or name; undefined if there is none. A lease that has not
+ * expired is watched until its beat rises or the lease expires.
  */
 export async function runningInstance(
   store: Store,
