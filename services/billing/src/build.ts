@@ -26,7 +26,7 @@ import {
   type BillDocument,
   collections,
   type LifecycleDocument,
-  owingCollections,
+  auditedCollections,
   type PlansDocument,
   type SheetDocument,
   type UsageDocument,
@@ -54,7 +54,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const audit = createAuditOutbox({
     ...{ log, clock, logger },
     metrics: ctx.metrics,
-    collections: owingCollections.map((name) => store.collection(name)),
+    collections: auditedCollections.map((name) => store.collection(name)),
   });
   const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, clock });
   const old = oldUsage(

@@ -40,7 +40,7 @@ import {
   collections,
   type EndpointDocument,
   type EventDocument,
-  owingCollections,
+  auditedCollections,
   type RecordingDocument,
   type SettingsDocument,
 } from './store/documents.ts';
@@ -97,7 +97,7 @@ export function buildCommunication(
   const audit = createAuditOutbox({
     ...{ log, clock, logger },
     metrics: ctx.metrics,
-    collections: [...owingCollections, forgetMarksCollection].map((name) => store.collection(name)),
+    collections: [...auditedCollections, forgetMarksCollection].map((name) => store.collection(name)),
   });
   const devices = createDevices(ctx.channel('devices'));
   const allocator = countedAllocator(metrics, {

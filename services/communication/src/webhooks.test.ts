@@ -620,5 +620,5 @@ test('unfinished large bodies do not block small bodies, and free the memory bud
   // The body is read, and is not an event.
   expect(await post(8192)).toEqual([400, undefined]);
   for (const socket of silent) socket.destroy();
-  await waitFor('room', async () => (await post(65_536))[0] === 400);
+  await waitFor('free memory', async () => (await post(65_536))[0] === 400);
 });

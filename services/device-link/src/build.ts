@@ -9,7 +9,7 @@ import { RpcServer } from '@headset-cloud/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/rpc/types.ts';
 import { raisedBy } from '@headset-cloud/rules/raised.ts';
 import { monotonicMs, systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
-import { Connections, countTurnedAway } from '@headset-cloud/runtime/listeners/connections.ts';
+import { Connections, countRejected } from '@headset-cloud/runtime/listeners/connections.ts';
 import { defaultListeners } from '@headset-cloud/runtime/listeners/http-listener.ts';
 import { repeat } from '@headset-cloud/runtime/repeat.ts';
 import { prepared } from '@headset-cloud/store/schema/prepared.ts';
@@ -119,7 +119,7 @@ export function buildDeviceLink(
       mostOfAddress: config.DEVICE_LINK_CONNECTIONS_OF_ADDRESS ?? Number.POSITIVE_INFINITY,
       proxies: (ctx.listeners ?? defaultListeners).proxies,
     },
-    countTurnedAway(ctx.metrics)('headsets'),
+    countRejected(ctx.metrics)('headsets'),
     { clock: time, youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
   );
   const pendingStreams = new PendingStreams({

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as tls } from 'node:tls';
 import { RpcServer } from '@headset-cloud/rpc/grpc.ts';
 import { ConfigError } from '@headset-cloud/runtime/config.ts';
-import { Connections, type TurnedAway } from '@headset-cloud/runtime/listeners/connections.ts';
+import { Connections, type RejectionReason } from '@headset-cloud/runtime/listeners/connections.ts';
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { createAuthority } from '@headset-cloud/runtime/testing/authority.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
@@ -26,7 +26,7 @@ const nobody = new BlockList();
 
 interface Listener {
   readonly port: number;
-  readonly rejected: TurnedAway[];
+  readonly rejected: RejectionReason[];
   readonly connections: Connections;
   /** Of the certificate; undefined: the listener speaks plaintext. */
   readonly ca: string | undefined;
@@ -34,7 +34,7 @@ interface Listener {
 
 /** The headsets' port behind `proxies`; allows two connections per address, and replaces idle ones at once. */
 async function open(withTls: boolean, proxies = loopback): Promise<Listener> {
-  const rejected: TurnedAway[] = [];
+  const rejected: RejectionReason[] = [];
   const connections = new Connections({ most: 100, mostOfAddress: 2, proxies }, (why) =>
     rejected.push(why),
   );

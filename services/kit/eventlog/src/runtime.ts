@@ -136,7 +136,7 @@ class Delivery {
       } catch (error) {
         const poison = error instanceof PoisonEventError ? find(rest, error.event) : undefined;
         if (poison) {
-          if (!(await this.#bury(poison, error))) return 'stopped';
+          if (!(await this.#deadLetter(poison, error))) return 'stopped';
           rest = rest.filter((event) => event !== poison);
           if (this.#stopped) return 'stopped';
           continue;
@@ -149,7 +149,7 @@ class Delivery {
         } else {
           failures += 1;
           const only = rest.length === 1 ? rest[0] : undefined;
-          if (failures >= tries && only) return (await this.#bury(only, error)) ? { unsettled } : 'stopped';
+          if (failures >= tries && only) return (await this.#deadLetter(only, error)) ? { unsettled } : 'stopped';
           if (failures >= tries) return this.#stopped ? 'stopped' : { split: rest };
         }
       }
@@ -160,13 +160,13 @@ class Delivery {
   }
 
   /** Dead-letters one event, retrying without end; false when stopped before that. */
-  async #bury(event: LogEvent, error: unknown): Promise<boolean> {
+  async #deadLetter(event: LogEvent, error: unknown): Promise<boolean> {
     for (let waits = 0; ; waits += 1) {
       try {
         await this.#options.deadLetter(event, error);
         this.#options.logger.error(
           { group: this.#options.group, topic: event.topic, position: event.position, err: error },
-          'an event could not be handled and was set aside',
+          'an event could not be handled and became a dead letter',
         );
         return true;
       } catch (failure) {

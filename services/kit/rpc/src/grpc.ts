@@ -269,7 +269,7 @@ function cannotListen(where: string, error: Error): Error {
 
 function overloaded(method: DescMethodUnary): DomainError {
   return new DomainError('unavailable', 'A service is overloaded.', {
-    internal: `${method.name} is refused: ${mostUnderWay} calls are under way already`,
+    internal: `${method.name} is refused: ${mostUnderWay} calls are in progress`,
     retryAfterMs: 1000,
   });
 }

@@ -1,4 +1,4 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { beginningWith } from '@headset-cloud/rules/forget/ids.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
@@ -78,7 +78,7 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
     async sendAgain(id, by, nowMs, record) {
       const document = await deliveries.findOneAndUpdate(
         { _id: id, status: { $in: ['dead', 'delivered'] } },
-        owing<DeliveryDocument>(sentAgain(nowMs, { sentAgainBy: by }), record),
+        withAuditRecord<DeliveryDocument>(sentAgain(nowMs, { sentAgainBy: by }), record),
         { returnDocument: 'after' },
       );
       return document ? fromDocument(document) : undefined;

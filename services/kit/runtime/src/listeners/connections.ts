@@ -16,7 +16,7 @@ export interface ConnectionLimits {
 type State = 'new' | 'idle' | 'busy';
 
 /** Why the listener closed or rejected a connection, or rejected a request on it. */
-export type TurnedAway = 'replaced' | 'full' | 'address' | 'pipelined';
+export type RejectionReason = 'replaced' | 'full' | 'address' | 'pipelined';
 
 interface Connection {
   readonly address: string;
@@ -38,7 +38,7 @@ const youngMs = 1000;
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
-  readonly #onTurnedAway: (why: TurnedAway) => void;
+  readonly #onRejected: (why: RejectionReason) => void;
   readonly #clock: Clock;
   readonly #youngMs: number;
   readonly #of = new Map<Socket, State>();
@@ -53,11 +53,11 @@ export class Connections {
 
   constructor(
     limits: ConnectionLimits,
-    onTurnedAway: (why: TurnedAway) => void = () => {},
+    onRejected: (why: RejectionReason) => void = () => {},
     timing: { readonly clock?: Clock; readonly youngMs?: number } = {},
   ) {
     this.#limits = limits;
-    this.#onTurnedAway = onTurnedAway;
+    this.#onRejected = onRejected;
     this.#clock = timing.clock ?? systemClock;
     this.#youngMs = timing.youngMs ?? youngMs;
   }
@@ -149,16 +149,16 @@ export class Connections {
         if (network !== undefined && its !== network) continue;
         this.#forget(socket);
         socket.destroy();
-        this.#onTurnedAway('replaced');
+        this.#onRejected('replaced');
         return true;
       }
     }
     return false;
   }
 
-  #refuse(socket: Socket, why: TurnedAway): false {
+  #refuse(socket: Socket, why: RejectionReason): false {
     socket.destroy();
-    this.#onTurnedAway(why);
+    this.#onRejected(why);
     return false;
   }
 
@@ -191,7 +191,7 @@ export class Connections {
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
 /** Counts the connections that a listener rejects. */
-export function countTurnedAway(metrics: Registry): (listener: string) => (why: TurnedAway) => void {
+export function countRejected(metrics: Registry): (listener: string) => (why: RejectionReason) => void {
   const name = 'headset_listener_rejected_connections_total';
   const counter =
     (metrics.getSingleMetric(name) as Counter<'listener' | 'reason'> | undefined) ??
