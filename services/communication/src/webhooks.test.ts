@@ -146,7 +146,7 @@ test('an archive’s event waits for earlier failed events of its connection', a
   const connection = join({ deviceId: imei });
   world.devicesFailures = 1;
   await sora.created(connection).send();
-  await waitFor('devices to be asked', () => world.devicesFailures === 0);
+  await waitFor('the call to devices', () => world.devicesFailures === 0);
   const { webhooks } = sora.record([connection]);
   await webhooks[0]?.send();
   // The archive's event itself processes the earlier event, before the sweeper is due.
