@@ -130,7 +130,8 @@ export function createRecordingStore(
 
     renew: (claim, untilMs) => update(claim, { $set: { dueAtMs: untilMs } }),
 
-    change: (claim, change) => update(claim, { $set: change }),
+    change: (claim, { notificationPending: owed, ...change }) =>
+      update(claim, { $set: { ...change, ...(owed !== undefined && { owed }) } }),
 
     async release(claim, dueAtMs, nowMs) {
       await update(claim, { $set: { dueAtMs }, $unset: { claim: '' } });
@@ -177,6 +178,6 @@ export function createRecordingStore(
 
 function recordingOf(document: WithId<RecordingDocument>): Recording {
   const { _id, dueAtMs: _due, claim: _claim, urls: _urls, expiresAt: _expires, ...rest } = document;
-  const { traceparent = '', ...recording } = rest;
-  return { recordingId: _id, traceparent, ...recording };
+  const { traceparent = '', owed: notificationPending, ...recording } = rest;
+  return { recordingId: _id, traceparent, notificationPending, ...recording };
 }
