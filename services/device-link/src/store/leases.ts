@@ -50,7 +50,7 @@ export function createLeases(
     for (const { _id, address, beat, expiresAt } of documents) {
       const known = seen.get(_id);
       if (!known) {
-        // An instance that is seen for the first time counts by its own expiry; the next read shows whether its beat rises.
+        // A new instance counts by its own expiry until the next read shows whether its beat rises.
         const believed = expiresAt.getTime() > clock.now();
         seen.set(_id, { address, beat, firstSeenAtMs: now, ...(believed && { aliveAtMs: now }) });
       } else if (known.beat !== beat) {
