@@ -49,7 +49,7 @@ describe('the catalogue of operations', () => {
     for (const { id } of operations) expect(contract).toContain(`operationId: ${id}\n`);
   });
 
-  it.each(operations)('$kind says its form and what latest is judged by', (entry) => {
+  it.each(operations)('$kind has a result form and a rule for the latest one', (entry) => {
     expect(entry.resultForm).not.toBe(ResultForm.UNSPECIFIED);
     expect(entry.latestBy).not.toBe(LatestBy.UNSPECIFIED);
     expect(entry.id).toMatch(/^(?:get|put|post|delete)-v1-applications-[a-z-]+$/);
