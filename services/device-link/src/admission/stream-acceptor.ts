@@ -139,7 +139,7 @@ export class StreamAcceptor {
     call.emit('error', protocolError(problem));
   }
 
-  /** Closes the device's earlier session at another instance. Retries until that succeeds, or either of them has ended. */
+  /** Closes the device's earlier session at another instance; retries until it succeeds or either session has ended. */
   async #closeEarlier(instanceId: string, session: Session): Promise<void> {
     const { directory, peers } = this.#deps;
     const { deviceId, epoch } = session;

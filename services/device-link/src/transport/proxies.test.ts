@@ -64,7 +64,7 @@ async function secured(connections: Connections) {
   return { ca: authority.ca, security };
 }
 
-/** Connects as a proxy does that writes `header` first; resolves when HTTP/2 works, rejects when the connection is closed. */
+/** Connects like a proxy that writes `header` first; resolves when HTTP/2 works, rejects on a closed connection. */
 async function through({ port, ca }: Listener, header: string): Promise<ClientHttp2Session> {
   const socket: Socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
