@@ -42,9 +42,9 @@ const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
 /**
- * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Retries transient failures and events of a
- * newer version without end; splits a batch into halves if it took too long. Moves a named poison event to the dead
- * letters. After any other failure, retries the batch a few times, then in halves down to single events; the
+ * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Retries transient failures and events
+ * of a newer version without end; splits a batch into halves if it took too long. Moves a named poison event to the
+ * dead letters. After any other failure, retries the batch a few times, then in halves down to single events; the
  * failing single events become dead letters. Keeps the order of events. Returns true if every event is handled or a
  * dead letter; false if it was stopped before (closing, or the partition was lost). Never rejects.
  */

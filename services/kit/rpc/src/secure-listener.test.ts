@@ -219,7 +219,9 @@ test('a peer cannot present another certificate after its first was accepted', a
   expect(renegotiated).toBe(false);
 });
 
-/** Number of bytes that a peer with this certificate receives: a server that accepts a connection sends HTTP/2 first. */
+/**
+ * Number of bytes that a peer with this certificate receives: a server that accepts a connection sends HTTP/2 first.
+ */
 function greeted(
   port: number,
   version: 'TLSv1.2' | 'TLSv1.3',

@@ -45,8 +45,8 @@ export interface IdempotentCall<D extends Keepable, A extends Keepable> {
 export interface Idempotency {
   /**
    * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. Without a
-   * stored answer, the repeat runs `work` with the values that were generated first. Throws `idempotency_key_reused` for
-   * another body, and every error of `work`.
+   * stored answer, the repeat runs `work` with the values that were generated first. Throws `idempotency_key_reused`
+   * for another body, and every error of `work`.
    */
   run<D extends Keepable, A extends Keepable>(
     caller: IdempotentCaller | undefined,

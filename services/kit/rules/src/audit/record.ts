@@ -49,8 +49,8 @@ const mostCharacters = 256;
 const mostFields = 100;
 
 /**
- * Maximum number of pending records in one document while the log is unavailable. MongoDB rejects documents over 16 MiB,
- * and every read of the document also reads its pending records.
+ * Maximum number of pending records in one document while the log is unavailable. MongoDB rejects documents over 16
+ * MiB, and every read of the document also reads its pending records.
  */
 export const mostPendingRecords = 1000;
 

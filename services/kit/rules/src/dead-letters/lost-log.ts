@@ -6,8 +6,9 @@ import { type DeadLetterDocument, deadLetterId, deadLettersCollection } from './
 const below = 2 ** 44;
 
 /**
- * Moves the dead letters of a lost log to offsets below those of every new log, in the same order. Otherwise an event of
- * the new log with the same offset would count as a dead letter already. Returns the number moved. May be repeated.
+ * Moves the dead letters of a lost log to offsets below those of every new log, in the same order. Otherwise an event
+ * of the new log with the same offset would count as a dead letter already. Returns the number moved. May be
+ * repeated.
  */
 export async function moveDeadLettersOfLostLog(store: Store, dryRun: boolean): Promise<number> {
   const deadLetters = store.collection<DeadLetterDocument>(deadLettersCollection);

@@ -90,8 +90,8 @@ export class DeadLetterStore {
   }
 
   /**
-   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `asked` (an operator's
-   * request), stores the audit record and stops the expiry until the replay ends.
+   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `asked` (an
+   * operator's request), stores the audit record and stops the expiry until the replay ends.
    */
   claim(id: string, claim: string, asked?: Asked): Promise<DeadLetterDocument | null> {
     const now = this.#clock.now();

@@ -28,7 +28,9 @@ interface Connection {
   readonly sinceMs: number;
 }
 
-/** Minimum age of a connection before a new connection may replace it: the client may be about to send; milliseconds. */
+/**
+ * Minimum age of a connection before a new connection may replace it: the client may be about to send; milliseconds.
+ */
 const youngMs = 1000;
 
 /**
@@ -66,7 +68,9 @@ export class Connections {
     return this.#of.size;
   }
 
-  /** Counts a connection until it closes. Returns false if the limits do not allow it; the connection is then closed. */
+  /**
+   * Counts a connection until it closes. Returns false if the limits do not allow it; the connection is then closed.
+   */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
     const network = networkOf(address);
