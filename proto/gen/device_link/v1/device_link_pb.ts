@@ -1190,8 +1190,9 @@ export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 31);
 
 /**
- * Permission to have the effect, in the order of the starts; only a loading update may be overtaken. The cloud repeats it when Ready is repeated. For a transaction that hello
- * held as STARTED, it comes in each session without an Offer; interrupted work continues then, and not before.
+ * Permission to have the effect, in the order of the starts; only a loading update may be overtaken. The cloud
+ * repeats it when Ready is repeated. For a transaction that hello held as STARTED, it comes in each session without
+ * an Offer; interrupted work continues then, and not before.
  *
  * @generated from message headset.device_link.v1.Start
  */
