@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Implausible } from '@headset-cloud/runtime/outside-time.ts';
-import { setAllOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
+import { setAllOrLeaveOut, sharedRead } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { takenAt } from './domain/places.ts';
 import type { SoraTime } from './domain/sora-event.ts';
@@ -36,8 +36,8 @@ export function createMetrics(
 ): CommunicationMetrics {
   const { clock } = sources;
   const registers = [registry];
-  const backlog = sharedLook(() => sources.recordings.backlog());
-  const endpoints = sharedLook(() => sources.endpoints.enabled());
+  const backlog = sharedRead(() => sources.recordings.backlog());
+  const endpoints = sharedRead(() => sources.endpoints.enabled());
 
   new Gauge({
     name: 'headset_recordings_open',

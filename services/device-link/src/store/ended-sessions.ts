@@ -29,7 +29,7 @@ interface SessionDocument extends EndedFields {
 export const held = 0;
 
 /** Made by step 1 (steps.ts), beside the directory's; `offlineCount` is release 0.1.0's. */
-export const awayIndexes: Readonly<Record<string, IndexDescription[]>> = {
+export const endedSessionIndexes: Readonly<Record<string, IndexDescription[]>> = {
   sessions: [
     { key: { away: 1 }, name: 'away', sparse: true },
     // The instances that hold sessions, and the sessions of one.

@@ -4,7 +4,7 @@ import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import type { EndedSession, Holder, Instance, Leases, Registration, SessionDirectory } from '../ports.ts';
-import { awayIndexes, type EndedFields, held } from './ended-sessions.ts';
+import { endedSessionIndexes, type EndedFields, held } from './ended-sessions.ts';
 import { leaseIndexes } from './leases.ts';
 
 interface SessionDocument extends EndedFields {
@@ -23,7 +23,7 @@ interface SessionDocument extends EndedFields {
 
 /** Made by step 1 (steps.ts). */
 export const directoryIndexes: Readonly<Record<string, IndexDescription[]>> = {
-  ...awayIndexes,
+  ...endedSessionIndexes,
   ...leaseIndexes,
 };
 

@@ -134,7 +134,7 @@ test('a call that reaches a pod while it starts is answered when the pod serves'
   dns.addresses = [a];
   connect();
   const call = communication.createChannel({}, { deadlineMs: 30_000 });
-  await waitFor('the call to arrive', () => starting.underWay > 0);
+  await waitFor('the call to arrive', () => starting.inProgress > 0);
   starting.serve();
   expect(await call).toMatchObject({ channelId: a });
 });

@@ -4,9 +4,9 @@ import type { Binary } from 'mongodb';
 import type { PendingAuditFields } from '../audit/record.ts';
 
 /** Why an event became a dead letter: it cannot be handled. Release 0.1.0 also wrote the other kinds. */
-export type LetterKind = 'poison' | 'newer-version' | 'behind';
+export type DeadLetterKind = 'poison' | 'newer-version' | 'behind';
 
-export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
+export type DeadLetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
 
 /** One event that a consumer group could not handle, in the database of the group's service. */
 export interface DeadLetterDocument extends PendingAuditFields {
@@ -21,8 +21,8 @@ export interface DeadLetterDocument extends PendingAuditFields {
   /** As JSON text, because header names may contain characters that field names may not. */
   headers: string;
   publishedAtMs: number;
-  kind: LetterKind;
-  state: LetterState;
+  kind: DeadLetterKind;
+  state: DeadLetterState;
   /** True until it was replayed or discarded. */
   open: boolean;
   /** False; true in documents of release 0.1.0 behind which later events of the key wait. */

@@ -3,7 +3,7 @@ import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { type PendingAuditRecord, type PendingAuditFields, withAuditRecord, pendingAuditIndex } from '../audit/record.ts';
-import { beginningWith } from './ids.ts';
+import { withIdPrefix } from './ids.ts';
 
 /**
  * Stores that an operator has started to forget a device or an application in this database, with the audit record
@@ -63,7 +63,7 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
     },
     async applications() {
       const found = await marks
-        .find(beginningWith(ofApplications), { projection: { beganAtMs: 1 } })
+        .find(withIdPrefix(ofApplications), { projection: { beganAtMs: 1 } })
         .toArray();
       return new Map(found.map(({ _id, beganAtMs = 0 }) => [_id.slice(ofApplications.length), beganAtMs]));
     },

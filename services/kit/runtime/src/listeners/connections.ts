@@ -74,10 +74,10 @@ export class Connections {
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
     const network = networkOf(address);
-    if (!this.isProxy(socket) && this.#isFull(network) && !this.#makeRoom(network)) {
+    if (!this.isProxy(socket) && this.#isFull(network) && !this.#closeReplaceable(network)) {
       return this.#refuse(socket, 'address');
     }
-    if (this.#of.size >= this.#limits.most && !this.#makeRoom()) return this.#refuse(socket, 'full');
+    if (this.#of.size >= this.#limits.most && !this.#closeReplaceable()) return this.#refuse(socket, 'full');
     this.#of.set(socket, 'new');
     const peer = peerOf(socket);
     this.#waiting.new.set(socket, { address, network, peer, uses: 0, sinceMs: monotonicMs(this.#clock) });
@@ -101,7 +101,7 @@ export class Connections {
     const connection = state && this.#waiting[state].get(socket);
     if (!connection) return false;
     const network = networkOf(address);
-    if (this.#isFull(network) && !this.#makeRoom(network)) {
+    if (this.#isFull(network) && !this.#closeReplaceable(network)) {
       this.#forget(socket);
       return this.#refuse(socket, 'address');
     }
@@ -145,7 +145,7 @@ export class Connections {
     return uses;
   }
 
-  #makeRoom(network?: string): boolean {
+  #closeReplaceable(network?: string): boolean {
     const latestMs = monotonicMs(this.#clock) - this.#youngMs;
     for (const state of ['new', 'idle'] as const) {
       for (const [socket, { network: its, sinceMs }] of this.#waiting[state]) {

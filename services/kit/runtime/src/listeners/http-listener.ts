@@ -68,9 +68,9 @@ export function limitConnections(
   let pipelined = 0;
   const admit = (request: IncomingMessage, response: ServerResponse): boolean => {
     const { socket } = request;
-    const underWay = connections.busy(socket);
-    const isFirst = underWay <= 1;
-    const isAdmitted = isFirst || (underWay <= mostPipelined.ofConnection && pipelined < mostPipelined.all);
+    const inProgress = connections.busy(socket);
+    const isFirst = inProgress <= 1;
+    const isAdmitted = isFirst || (inProgress <= mostPipelined.ofConnection && pipelined < mostPipelined.all);
     const counts = isAdmitted && !isFirst;
     if (counts) pipelined += 1;
     response.once('close', () => {
