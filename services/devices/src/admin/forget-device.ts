@@ -58,6 +58,6 @@ function counts(
     { what: 'reported values', removed: reported },
     { what: 'former activations', removed: past },
     { what: 'destination texts', removed: texts },
-    { what: 'dead letters', ...letters },
+    { what: 'dead letters', ...deadLetters },
   ];
 }
