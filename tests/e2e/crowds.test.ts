@@ -101,6 +101,8 @@ describeOnStack('crowds at the listeners', () => {
     await newcomer.close();
     // Each instance keeps only the newest waiting stream of one key.
     const left = stack.kind === 'real' ? instancesWanted() : 1;
-    await waitFor('the end of the other streams', () => ended >= crowdOfStreams - left, { timeoutMs: 50_000 });
+    await waitFor('the end of the other streams', () => ended >= crowdOfStreams - left, {
+      timeoutMs: 50_000,
+    });
   });
 });

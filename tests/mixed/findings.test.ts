@@ -68,7 +68,11 @@ describe('responses while processes are replaced', () => {
 describe('dead letters', () => {
   const deadLetter = (kind: string, state = 'waiting') => ({ id: 'i', key: 'k', error: 'e', kind, state });
   test('that wait for a newer version are allowed while versions are mixed, but not at the end', () => {
-    const waiting = [deadLetter('newer-version'), deadLetter('behind'), deadLetter('newer-version', 'replaying')];
+    const waiting = [
+      deadLetter('newer-version'),
+      deadLetter('behind'),
+      deadLetter('newer-version', 'replaying'),
+    ];
     expect(checkDeadLetters(waiting, true)).toEqual([]);
     expect(checkDeadLetters(waiting, false)).toHaveLength(3);
     expect(checkDeadLetters([deadLetter('newer-version', 'replayed')], false)).toEqual([]);

@@ -23,10 +23,10 @@ import { createMetrics } from './metrics.ts';
 import { createActivityStore } from './store/activity.ts';
 import { createFrozenBills } from './store/bills.ts';
 import {
+  auditedCollections,
   type BillDocument,
   collections,
   type LifecycleDocument,
-  auditedCollections,
   type PlansDocument,
   type SheetDocument,
   type UsageDocument,

@@ -35,12 +35,12 @@ import { RecordingWorker } from './recordings/worker.ts';
 import { createChannelStore } from './store/channels.ts';
 import { createConnectionStore } from './store/connections.ts';
 import {
+  auditedCollections,
   type ChannelDocument,
   type ConnectionDocument,
   collections,
   type EndpointDocument,
   type EventDocument,
-  auditedCollections,
   type RecordingDocument,
   type SettingsDocument,
 } from './store/documents.ts';

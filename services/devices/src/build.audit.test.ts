@@ -2,7 +2,11 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { topics } from '@headset-cloud/eventlog/types.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { withActor } from '@headset-cloud/rpc/actor.ts';
-import { mostPendingRecords, type PendingAuditRecord, type PendingAuditFields } from '@headset-cloud/rules/audit/record.ts';
+import {
+  mostPendingRecords,
+  type PendingAuditFields,
+  type PendingAuditRecord,
+} from '@headset-cloud/rules/audit/record.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { imei, openWorld, provision, type World } from './testing/world.ts';
@@ -31,12 +35,15 @@ const publishedOf = (action: string, count = 1) =>
     return found.length === count && found;
   });
 const pendingRecordsOf = async (collection: string, _id: string) =>
-  (await world.store.collection<PendingAuditFields & { _id: string }>(collection).findOne({ _id }))?.audit ?? [];
+  (await world.store.collection<PendingAuditFields & { _id: string }>(collection).findOne({ _id }))?.audit ??
+  [];
 const nothingIsPending = () =>
   waitFor('no record is pending', async () => {
     for (const name of ['developers', 'applications', 'contracts', 'devices', 'hardwareModels']) {
       const pending = { auditAtMs: { $gt: 0 } };
-      if ((await world.store.collection<PendingAuditFields & { _id: string }>(name).findOne(pending)) !== null)
+      if (
+        (await world.store.collection<PendingAuditFields & { _id: string }>(name).findOne(pending)) !== null
+      )
         return false;
     }
     return true;
@@ -74,7 +81,10 @@ test('while the log is unavailable a document has at most a thousand pending rec
   await change(0);
   const [record] = await pendingRecordsOf('applications', 'app');
   // Number of records that a long outage leaves.
-  const more = Array.from({ length: mostPendingRecords - 2 }, (_, i) => ({ ...(record as PendingAuditRecord), id: `r-${i}` }));
+  const more = Array.from({ length: mostPendingRecords - 2 }, (_, i) => ({
+    ...(record as PendingAuditRecord),
+    id: `r-${i}`,
+  }));
   await world.store
     .collection<PendingAuditFields & { _id: string }>('applications')
     .updateOne({ _id: 'app' }, { $push: { audit: { $each: more } } });

@@ -33,6 +33,7 @@ import { createDeveloperStore } from './store/developers.ts';
 import { createDeviceReader, createDeviceRegistry, createReportStore } from './store/devices.ts';
 import {
   type ApplicationDocument,
+  auditedCollections,
   type ContractDeviceDocument,
   type ContractDocument,
   collections,
@@ -40,7 +41,6 @@ import {
   type DeveloperDocument,
   type DeviceDocument,
   type HardwareModelDocument,
-  auditedCollections,
 } from './store/documents.ts';
 import { createForgetStore } from './store/forget.ts';
 import { createApplicationForgetStore } from './store/forget-application.ts';
@@ -146,7 +146,10 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
         ...{ applications: applicationDocuments, contracts: contractDocuments },
         ...{ contractDevices, devices: deviceDocuments },
       }),
-      deadLetters: deadLettersOfDevice(store, clock, { group: deviceReportsGroup, topic: topics.deviceReports }),
+      deadLetters: deadLettersOfDevice(store, clock, {
+        group: deviceReportsGroup,
+        topic: topics.deviceReports,
+      }),
       clock,
       audit,
     }),

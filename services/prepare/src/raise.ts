@@ -63,7 +63,9 @@ export async function raise(
   await part('notifier', raiseNotifier);
   if (logLost) {
     for (const service of Object.keys(allSteps) as (keyof typeof allSteps)[]) {
-      await part(service, async ({ store }) => ({ deadLetters: await moveDeadLettersOfLostLog(store, dryRun) }));
+      await part(service, async ({ store }) => ({
+        deadLetters: await moveDeadLettersOfLostLog(store, dryRun),
+      }));
     }
   }
   logger.info(dryRun ? 'nothing was changed' : 'everything is raised');

@@ -19,8 +19,8 @@ import { watchStorage } from './storage/watch.ts';
 import { createCatalogue } from './store/catalogue.ts';
 import {
   type ArtifactDocument,
-  collections,
   auditedCollections,
+  collections,
   type PackageDocument,
   type PlacesDocument,
   type UploadDocument,

@@ -1,4 +1,4 @@
-import { withAuditRecord, pendingAuditFields } from '@headset-cloud/rules/audit/record.ts';
+import { pendingAuditFields, withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { changedPlans } from '../domain/plans.ts';

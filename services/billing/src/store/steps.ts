@@ -7,9 +7,17 @@ import { billingIndexes, pendingAuditIndexes, retentionIndexes } from './documen
 export const billingSteps: ServiceSteps = {
   service: 'billing',
   steps: [
-    { number: 1, name: 'indexes', indexes: { ...billingIndexes, [deadLettersCollection]: deadLetterIndexes } },
+    {
+      number: 1,
+      name: 'indexes',
+      indexes: { ...billingIndexes, [deadLettersCollection]: deadLetterIndexes },
+    },
     { number: 2, name: 'owed audit records', indexes: pendingAuditIndexes },
     { number: 3, name: 'retention', indexes: retentionIndexes },
-    { number: 4, name: 'owed audit records of operators', indexes: { [deadLettersCollection]: [pendingAuditIndex] } },
+    {
+      number: 4,
+      name: 'owed audit records of operators',
+      indexes: { [deadLettersCollection]: [pendingAuditIndex] },
+    },
   ],
 };

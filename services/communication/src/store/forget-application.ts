@@ -1,4 +1,4 @@
-import { parsePagePosition, formatPagePosition } from '@headset-cloud/rules/forget/page-position.ts';
+import { formatPagePosition, parsePagePosition } from '@headset-cloud/rules/forget/page-position.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { emptiedBody } from '../domain/sora-event.ts';

@@ -16,7 +16,11 @@ export const communicationSteps: ServiceSteps = {
   steps: [
     { number: 1, name: 'indexes', indexes: communicationIndexes },
     { number: 2, name: 'owed audit records', indexes: pendingAuditIndexes },
-    { number: 3, name: 'owed audit records of operators', indexes: { [notedKeysCollection]: [pendingAuditIndex] } },
+    {
+      number: 3,
+      name: 'owed audit records of operators',
+      indexes: { [notedKeysCollection]: [pendingAuditIndex] },
+    },
     {
       number: 4,
       name: 'forgotten devices',

@@ -61,7 +61,9 @@ export function createWebhookServer(options: {
       if (!(await receiver.authenticate(endpointId, token))) {
         throw new Refusal(401, 'The bearer token is missing or wrong.', { 'www-authenticate': 'Bearer' });
       }
-      const body = await readBody(request, options.maxBytes, (bytes) => reservations.push(take(endpointId, bytes)));
+      const body = await readBody(request, options.maxBytes, (bytes) =>
+        reservations.push(take(endpointId, bytes)),
+      );
       const outcome = await receiver.receive(endpointId, body, currentTraceparent() || traceOf(request));
       if (outcome === 'malformed') throw new Refusal(400, 'The body is not an event of Sora.');
       onAnswer(outcome);

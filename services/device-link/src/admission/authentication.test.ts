@@ -143,7 +143,9 @@ describe('refused streams are counted by reason, and logged with address and dev
     expect(refusals()).toEqual([]);
     await world.dial(instance, { hello: { protocolVersion: 2 } }).ended(status.FAILED_PRECONDITION);
     expect(await counted('protocol')).toBe(1);
-    expect(refusals()).toEqual([expect.objectContaining({ reason: 'protocol', deviceId, address: '127.0.0.1' })]);
+    expect(refusals()).toEqual([
+      expect.objectContaining({ reason: 'protocol', deviceId, address: '127.0.0.1' }),
+    ]);
   });
 
   it('because tokens cannot be checked', async () => {

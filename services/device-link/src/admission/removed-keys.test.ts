@@ -145,28 +145,25 @@ test.each([
   [5000, 200],
   [30_000, 500],
   [1_000_000, 2000],
-])(
-  'with %i sessions, each turn checks %i, so that a round takes at most a minute',
-  async (count, turn) => {
-    const asked: number[] = [];
-    const session = { deviceId: 'd', keyId: 'k', ended: false } as KeyHolder;
-    const check = createKeyCheck({
-      sessions: () => Array.from({ length: count }, () => session),
-      keys: {
-        checkHeadsetKeys: async ({ keys = [] }) => {
-          asked.push(keys.length);
-          return { removed: [], recentDeviceIds: [] } as never;
-        },
+])('with %i sessions, each turn checks %i, so that a round takes at most a minute', async (count, turn) => {
+  const asked: number[] = [];
+  const session = { deviceId: 'd', keyId: 'k', ended: false } as KeyHolder;
+  const check = createKeyCheck({
+    sessions: () => Array.from({ length: count }, () => session),
+    keys: {
+      checkHeadsetKeys: async ({ keys = [] }) => {
+        asked.push(keys.length);
+        return { removed: [], recentDeviceIds: [] } as never;
       },
-      logger: createLogger({ level: 'silent' }),
-      everyMs: 1000,
-    });
-    await check.start();
-    await waitFor('the turn', () => asked.reduce((sum, keys) => sum + keys, 0) >= turn);
-    await check.stop();
-    expect(asked.reduce((sum, keys) => sum + keys, 0)).toBe(turn);
-  },
-);
+    },
+    logger: createLogger({ level: 'silent' }),
+    everyMs: 1000,
+  });
+  await check.start();
+  await waitFor('the turn', () => asked.reduce((sum, keys) => sum + keys, 0) >= turn);
+  await check.stop();
+  expect(asked.reduce((sum, keys) => sum + keys, 0)).toBe(turn);
+});
 
 test('sessions of devices that have just lost a key do not wait for their turn', async () => {
   expect(await checkFive(4, ['4', 'not connected here', '3'])).toEqual([

@@ -68,7 +68,8 @@ export function checkReport(report: {
   if (report.reportId <= 0n || report.reportId > BigInt(Number.MAX_SAFE_INTEGER)) {
     return { kind: 'invalid', reason: 'report: report_id is not from 1 to 2^53-1' };
   }
-  if (report.kind === undefined) return { kind: 'invalid', reason: 'report: the body is missing or unknown to this server' };
+  if (report.kind === undefined)
+    return { kind: 'invalid', reason: 'report: the body is missing or unknown to this server' };
   if (report.transactionId !== undefined && transactionId(report.transactionId) === undefined) {
     return { kind: 'invalid', reason: 'report: transaction_id out of range' };
   }

@@ -4,7 +4,7 @@ import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import type { EndedSession, Holder, Instance, Leases, Registration, SessionDirectory } from '../ports.ts';
-import { endedSessionIndexes, type EndedFields, held } from './ended-sessions.ts';
+import { type EndedFields, endedSessionIndexes, held } from './ended-sessions.ts';
 import { leaseIndexes } from './leases.ts';
 
 interface SessionDocument extends EndedFields {

@@ -35,9 +35,7 @@ interface Listener {
 /** The headsets' port behind `proxies`; allows two connections per address, and replaces idle ones at once. */
 async function open(withTls: boolean, proxies = loopback): Promise<Listener> {
   const rejected: RejectionReason[] = [];
-  const connections = new Connections({ most: 100, mostOfAddress: 2, proxies }, (why) =>
-    rejected.push(why),
-  );
+  const connections = new Connections({ most: 100, mostOfAddress: 2, proxies }, (why) => rejected.push(why));
   const listener = { connections, proxyHeader: true };
   const { ca, security } = withTls
     ? await secured(connections)

@@ -24,7 +24,8 @@ export function forgetHandler({
       const traces = await forgetting.traces(deviceId);
       if (!traces) throw unknownDevice(deviceId);
       if (traces.applicationId !== undefined || traces.unsettled) throw inUse(deviceId, traces);
-      if (dryRun) return { forgotten: counts(traces, { removed: await deadLetters.count(deviceId), left: 0 }) };
+      if (dryRun)
+        return { forgotten: counts(traces, { removed: await deadLetters.count(deviceId), left: 0 }) };
       const forgotten = await audit.change(forgetSubject(request), (record) =>
         forgetting.forget(deviceId, clock.now(), record),
       );

@@ -1,4 +1,8 @@
-import { mostPendingRecords, type PendingAuditRecord, tooMuchPending } from '@headset-cloud/rules/audit/record.ts';
+import {
+  mostPendingRecords,
+  type PendingAuditRecord,
+  tooMuchPending,
+} from '@headset-cloud/rules/audit/record.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';

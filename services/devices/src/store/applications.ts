@@ -1,4 +1,9 @@
-import { hasSpaceForRecord, tooMuchPending, withAuditRecord, pendingAuditFields } from '@headset-cloud/rules/audit/record.ts';
+import {
+  hasSpaceForRecord,
+  pendingAuditFields,
+  tooMuchPending,
+  withAuditRecord,
+} from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { coalescedReader } from '@headset-cloud/store/coalesced.ts';

@@ -35,9 +35,13 @@ export function createDeveloperStore(
       const known = await clients.find({ _id: { $in: [...clientIds] } }).toArray();
       const taken = known.find((client) => client.developerId !== developerId);
       if (taken) return { takenClientId: taken._id };
-      await developers.updateOne({ _id: developerId }, withAuditRecord<DeveloperDocument>({ $set: { name } }, record), {
-        upsert: true,
-      });
+      await developers.updateOne(
+        { _id: developerId },
+        withAuditRecord<DeveloperDocument>({ $set: { name } }, record),
+        {
+          upsert: true,
+        },
+      );
       for (const clientId of clientIds) {
         try {
           await clients.updateOne(

@@ -80,7 +80,10 @@ export function createApplicationForgetStore(of: {
         },
         record,
       );
-      const { matchedCount } = await applications.updateOne({ _id: applicationId, ...hasSpaceForRecord }, forgotten);
+      const { matchedCount } = await applications.updateOne(
+        { _id: applicationId, ...hasSpaceForRecord },
+        forgotten,
+      );
       return matchedCount === 1;
     },
 

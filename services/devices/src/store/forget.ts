@@ -1,4 +1,8 @@
-import { type PendingAuditRecord, hasSpaceForRecord, withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
+import {
+  hasSpaceForRecord,
+  type PendingAuditRecord,
+  withAuditRecord,
+} from '@headset-cloud/rules/audit/record.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ForgetStore, TracesOfDevice } from '../ports/forget-store.ts';
@@ -48,7 +52,10 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
         },
         record,
       );
-      const { matchedCount } = await devices.updateOne({ _id: deviceId, ...atRest, ...hasSpaceForRecord }, forgotten);
+      const { matchedCount } = await devices.updateOne(
+        { _id: deviceId, ...atRest, ...hasSpaceForRecord },
+        forgotten,
+      );
       return matchedCount === 1;
     },
   };

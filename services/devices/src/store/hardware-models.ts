@@ -26,7 +26,10 @@ export function createHardwareModelStore(models: StoreCollection<HardwareModelDo
     async put({ identifier, name, description, shape, cameras }, record) {
       await models.updateOne(
         { _id: identifier },
-        withAuditRecord<HardwareModelDocument>({ $set: { name, description, shape, cameras: [...cameras] } }, record),
+        withAuditRecord<HardwareModelDocument>(
+          { $set: { name, description, shape, cameras: [...cameras] } },
+          record,
+        ),
         { upsert: true },
       );
     },

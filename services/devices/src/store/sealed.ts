@@ -1,4 +1,8 @@
-import { type SealedField, type SealedLocation, sealedFields } from '@headset-cloud/rules/sealed/locations.ts';
+import {
+  type SealedField,
+  type SealedLocation,
+  sealedFields,
+} from '@headset-cloud/rules/sealed/locations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ApplicationDocument, DeviceDocument } from './documents.ts';
 import { purposes } from './sealed-text.ts';

@@ -15,7 +15,11 @@ import {
 export const devicesSteps: ServiceSteps = {
   service: 'devices',
   steps: [
-    { number: 1, name: 'indexes', indexes: { ...devicesIndexes, [deadLettersCollection]: deadLetterIndexes } },
+    {
+      number: 1,
+      name: 'indexes',
+      indexes: { ...devicesIndexes, [deadLettersCollection]: deadLetterIndexes },
+    },
     { number: 2, name: 'owed audit records', indexes: pendingAuditIndexes },
     { number: 3, name: 'retention', indexes: retentionIndexes },
     { number: 4, name: 'removed keys', indexes: removedKeysIndexes },

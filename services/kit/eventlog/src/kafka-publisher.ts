@@ -243,7 +243,7 @@ export class KafkaPublisher {
   }
 
   #works(): void {
-    this.#away = undefined;
+    this.#problem = undefined;
     this.#warned = false;
   }
 
@@ -255,7 +255,7 @@ export class KafkaPublisher {
     // One warning per outage, not one per try.
     this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not take events');
     this.#warned = true;
-    this.#away = error instanceof Error ? error.message : String(error);
+    this.#problem = error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -149,7 +149,8 @@ class Delivery {
         } else {
           failures += 1;
           const only = rest.length === 1 ? rest[0] : undefined;
-          if (failures >= tries && only) return (await this.#deadLetter(only, error)) ? { unsettled } : 'stopped';
+          if (failures >= tries && only)
+            return (await this.#deadLetter(only, error)) ? { unsettled } : 'stopped';
           if (failures >= tries) return this.#stopped ? 'stopped' : { split: rest };
         }
       }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { beginning, readBytes, secretsIn, maskedBeginning } from './answer.ts';
+import { beginning, maskedBeginning, readBytes, secretsIn } from './answer.ts';
 
 const signature = createHmac('sha256', 'k').update('7').digest('base64');
 const key = 'the key of an application+/="';
@@ -42,7 +42,9 @@ test('secretsIn returns signatures and credentials of headers, each with its par
   });
   expect(found).toEqual(expect.arrayContaining(['AAAA', 'BBBB', 'cccc', 'DDDD']));
   expect(found.join()).not.toMatch(/json|accepted/);
-  expect(maskedBeginning(Buffer.from('v1, Basic, short'), ['v1', 'Basic', 'short']).answer).toBe('v1, Basic, short');
+  expect(maskedBeginning(Buffer.from('v1, Basic, short'), ['v1', 'Basic', 'short']).answer).toBe(
+    'v1, Basic, short',
+  );
 });
 
 test('shows the received part of an answer up to 1 KiB, in whole characters', async () => {

@@ -260,7 +260,10 @@ describe('between services, a new handshake replaces the oldest handshake in pro
       const inside = [await service(port), await service(port)];
       const sockets: Socket[] = [];
       for (let i = 0; i < 5; i++) sockets.push(await silent(port, i % 2 ? begun : undefined));
-      await waitFor('the end of the oldest handshakes', () => sockets.filter(({ closed }) => closed).length === 2);
+      await waitFor(
+        'the end of the oldest handshakes',
+        () => sockets.filter(({ closed }) => closed).length === 2,
+      );
       expect(sockets.map(({ closed }) => closed)).toEqual([true, true, false, false, false]);
       inside.push(await service(port));
       await waitFor('the end of the next oldest handshake', () => sockets[2]?.closed);

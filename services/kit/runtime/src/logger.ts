@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { type Bindings, type ChildLoggerOptions, type Logger, pino, stdSerializers } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import { censor, maskSecrets, maskFields, secretFields } from './log-secrets.ts';
+import { censor, maskFields, maskSecrets, secretFields } from './log-secrets.ts';
 
 export type { Logger };
 

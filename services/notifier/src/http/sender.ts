@@ -1,4 +1,4 @@
-import { readBytes, secretsIn, maskedBeginning } from '@headset-cloud/outbound/answer.ts';
+import { maskedBeginning, readBytes, secretsIn } from '@headset-cloud/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
 import type { Time } from '@headset-cloud/runtime/clock.ts';
@@ -47,7 +47,9 @@ export class UndiciSender implements CallbackSender {
       const { statusCode, retryAfter, beginning } = await this.#exchange(url, sent, body, signal);
       const succeeded = isSuccess(statusCode);
       // A receiver also knows the application's key.
-      const answer = succeeded ? '' : maskedBeginning(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
+      const answer = succeeded
+        ? ''
+        : maskedBeginning(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
       const asked =
         statusCode === 429 || statusCode === 503
           ? retryAfterMs(retryAfter, this.#time.now(), this.#limits.maxRetryAfterMs)

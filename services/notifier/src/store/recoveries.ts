@@ -1,4 +1,8 @@
-import { type PendingAuditRecord, type PendingAuditFields, pendingAuditFields } from '@headset-cloud/rules/audit/record.ts';
+import {
+  type PendingAuditFields,
+  type PendingAuditRecord,
+  pendingAuditFields,
+} from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { type DestinationSetting, destinationSettings, laneOf } from '../domain/delivery.ts';

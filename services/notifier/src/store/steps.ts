@@ -16,9 +16,17 @@ import {
 export const notifierSteps: ServiceSteps = {
   service: 'notifier',
   steps: [
-    { number: 1, name: 'indexes', indexes: { ...notifierIndexes, [deadLettersCollection]: deadLetterIndexes } },
+    {
+      number: 1,
+      name: 'indexes',
+      indexes: { ...notifierIndexes, [deadLettersCollection]: deadLetterIndexes },
+    },
     { number: 2, name: 'owed audit records', indexes: { [deliveriesCollection]: [pendingAuditIndex] } },
-    { number: 3, name: 'owed audit records of operators', indexes: { [deadLettersCollection]: [pendingAuditIndex] } },
+    {
+      number: 3,
+      name: 'owed audit records of operators',
+      indexes: { [deadLettersCollection]: [pendingAuditIndex] },
+    },
     { number: 4, name: 'forgotten devices', indexes: { [forgetMarksCollection]: forgetMarkIndexes } },
     {
       number: 5,

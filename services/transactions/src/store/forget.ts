@@ -1,4 +1,4 @@
-import { parsePagePosition, formatPagePosition } from '@headset-cloud/rules/forget/page-position.ts';
+import { formatPagePosition, parsePagePosition } from '@headset-cloud/rules/forget/page-position.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';

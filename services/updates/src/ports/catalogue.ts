@@ -22,7 +22,12 @@ export interface Catalogue {
    * artifact. From then on it belongs to the developer. Returns the artifact afterwards. `record` is the audit record
    * of an operator's change.
    */
-  open(artifact: OpenArtifact, nowMs: number, revive: boolean, record?: PendingAuditRecord): Promise<Artifact>;
+  open(
+    artifact: OpenArtifact,
+    nowMs: number,
+    revive: boolean,
+    record?: PendingAuditRecord,
+  ): Promise<Artifact>;
   /**
    * Assigns the artifact to the developer and makes it deliverable, only while it is open and has those withdrawals
    * (domain/artifact.ts). False: another upload won, or the artifact was withdrawn.

@@ -1,4 +1,4 @@
-import { withAuditRecord, pendingAuditFields } from '@headset-cloud/rules/audit/record.ts';
+import { pendingAuditFields, withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
@@ -105,7 +105,10 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
       const taken = { state: 'rejected', reason: withdrawnReason, sha256: '', objectKey: '' } as const;
       const before = await artifacts.findOneAndUpdate(
         { _id: id, state: 'deliverable', named: false, developerId, ...withdrawn(withdrawals) },
-        withAuditRecord<ArtifactDocument>({ $set: { ...taken, updatedAtMs: nowMs }, $inc: { withdrawals: 1 } }, record),
+        withAuditRecord<ArtifactDocument>(
+          { $set: { ...taken, updatedAtMs: nowMs }, $inc: { withdrawals: 1 } },
+          record,
+        ),
         { returnDocument: 'before' },
       );
       return before ? artifactOf(before) : undefined;

@@ -9,6 +9,10 @@ export const updatesSteps: ServiceSteps = {
   steps: [
     { number: 1, name: 'indexes', indexes: updatesIndexes },
     { number: 2, name: 'owed audit records', indexes: pendingAuditIndexes },
-    { number: 3, name: 'owed audit records of operators', indexes: { [notedKeysCollection]: [pendingAuditIndex] } },
+    {
+      number: 3,
+      name: 'owed audit records of operators',
+      indexes: { [notedKeysCollection]: [pendingAuditIndex] },
+    },
   ],
 };

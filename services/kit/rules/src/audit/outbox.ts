@@ -9,7 +9,7 @@ import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { Registry } from 'prom-client';
 import { registerPendingAge } from './pending-age.ts';
-import { type PendingAuditRecord, type PendingAuditFields, recordOf, type Subject } from './record.ts';
+import { type PendingAuditFields, type PendingAuditRecord, recordOf, type Subject } from './record.ts';
 
 /** Interval of the search for records that a crash or an outage left; milliseconds. */
 const sweepEveryMs = 5000;

@@ -85,7 +85,10 @@ export function pendingAuditFields(record: PendingAuditRecord): Required<Pending
 }
 
 /** Adds the pending record to an update of one document: both are stored, or neither. */
-export function withAuditRecord<T extends PendingAuditFields>(update: Update<T>, record: PendingAuditRecord): Update<T> {
+export function withAuditRecord<T extends PendingAuditFields>(
+  update: Update<T>,
+  record: PendingAuditRecord,
+): Update<T> {
   const { $set, $push } = update as Update<PendingAuditFields>;
   return {
     ...update,

@@ -82,7 +82,9 @@ export class DeadLetterStore {
 
   /** The newest dead letters, newest first. */
   newest(limit: number, ended: boolean): Promise<DeadLetterDocument[]> {
-    return this.#deadLetters.find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit }).toArray();
+    return this.#deadLetters
+      .find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit })
+      .toArray();
   }
 
   countOpen(): Promise<number> {

@@ -1,5 +1,9 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { type DeadLetterDocument, deadLetterIndexes, deadLettersCollection } from '../dead-letters/documents.ts';
+import {
+  type DeadLetterDocument,
+  deadLetterIndexes,
+  deadLettersCollection,
+} from '../dead-letters/documents.ts';
 import { deadLettersOfDevice } from './dead-letters.ts';
 import {
   applicationMark,

@@ -2,7 +2,12 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
-import { type PendingAuditRecord, type PendingAuditFields, withAuditRecord, pendingAuditIndex } from '../audit/record.ts';
+import {
+  type PendingAuditFields,
+  type PendingAuditRecord,
+  pendingAuditIndex,
+  withAuditRecord,
+} from '../audit/record.ts';
 import { withIdPrefix } from './ids.ts';
 
 /**
@@ -53,9 +58,13 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
         $setOnInsert: { beganAtMs: nowMs },
       };
       try {
-        await marks.updateOne({ _id: markId, run: { $ne: run } }, withAuditRecord<ForgetMarkDocument>(set, record), {
-          upsert: true,
-        });
+        await marks.updateOne(
+          { _id: markId, run: { $ne: run } },
+          withAuditRecord<ForgetMarkDocument>(set, record),
+          {
+            upsert: true,
+          },
+        );
       } catch (error) {
         // A repeated call of a run: the filter does not match the existing document, so the upsert fails.
         if (!isDuplicateKey(error)) throw error;

@@ -4,8 +4,8 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { SecretKeys } from '@headset-cloud/runtime/secrets.ts';
 import type { Audit } from '../audit/outbox.ts';
 import { inspectSealed } from './inspect.ts';
-import type { NotedKeys } from './noted-keys.ts';
 import type { SealedLocation } from './locations.ts';
+import type { NotedKeys } from './noted-keys.ts';
 
 /** Sealed values of one service of this process. */
 export interface SealedOfService {

@@ -3,7 +3,7 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { SecretKeys } from '@headset-cloud/runtime/secrets.ts';
 import type { Update } from '@headset-cloud/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
-import { type PendingAuditRecord, type PendingAuditFields, withAuditRecord } from '../audit/record.ts';
+import { type PendingAuditFields, type PendingAuditRecord, withAuditRecord } from '../audit/record.ts';
 
 /** A key that may have sealed values of this database. */
 export interface NotedKeyDocument extends PendingAuditFields {

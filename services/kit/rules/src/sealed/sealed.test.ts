@@ -4,8 +4,8 @@ import { createSecretBox, keyIdOf } from '@headset-cloud/runtime/secrets.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { recordOf } from '../audit/record.ts';
 import { inspectSealed } from './inspect.ts';
-import { createNotedKeys, type NotedKeyDocument, notedKeysCollection } from './noted-keys.ts';
 import { type SealedLocation, sealedFields } from './locations.ts';
+import { createNotedKeys, type NotedKeyDocument, notedKeysCollection } from './noted-keys.ts';
 
 const old = 'the old key of more than thirty-two characters';
 const next = 'the next key of more than thirty-two characters';

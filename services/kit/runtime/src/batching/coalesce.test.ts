@@ -51,7 +51,13 @@ describe('batches over the network', () => {
 
   it('items of one event loop iteration form one batch, and later items wait for a batch that has just started', async () => {
     const { batches, run } = controlled();
-    const call = coalesce({ maxRunning: 2, maxItems: 100, concurrentAfterMs: 20, run, time: createFakeTime() });
+    const call = coalesce({
+      maxRunning: 2,
+      maxItems: 100,
+      concurrentAfterMs: 20,
+      run,
+      time: createFakeTime(),
+    });
     const first = Promise.all([1, 2, 3].map(call));
     await turn();
     const second = Promise.all([4, 5].map(call));

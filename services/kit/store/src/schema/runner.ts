@@ -85,7 +85,8 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
       { _id: stepsId, done, beat, holder: other ?? { $exists: false } },
       { $set: { holder }, $inc: { beat: 1 } },
     );
-    if (matchedCount === 1 && other !== undefined) logger.warn({ holder: other }, 'taking over the step of a dead process');
+    if (matchedCount === 1 && other !== undefined)
+      logger.warn({ holder: other }, 'taking over the step of a dead process');
     return matchedCount === 1;
   }
 
