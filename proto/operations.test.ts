@@ -49,7 +49,7 @@ describe('the catalogue of operations', () => {
     for (const { id } of operations) expect(contract).toContain(`operationId: ${id}\n`);
   });
 
-  it.each(operations)('$kind says its form and what latest is judged by', (entry) => {
+  it.each(operations)('$kind has a result form and a rule for the latest one', (entry) => {
     expect(entry.resultForm).not.toBe(ResultForm.UNSPECIFIED);
     expect(entry.latestBy).not.toBe(LatestBy.UNSPECIFIED);
     expect(entry.id).toMatch(/^(?:get|put|post|delete)-v1-applications-[a-z-]+$/);
@@ -77,25 +77,25 @@ describe('the catalogue of operations', () => {
     });
   });
 
-  it('an id of a newer version is not known', () => {
+  it('does not know an id of a newer version', () => {
     expect(operationById('put-v1-applications-devices-of-tomorrow')).toBeUndefined();
     expect(operationById('')).toBeUndefined();
   });
 });
 
-describe('what latest is judged by', () => {
+describe('the subject of latest', () => {
   it('is the package and version of an update, the version of a firmware', () => {
     expect(subjectOf({ case: 'updateApp', value: { package: 'a.b', version: '1.2' } })).toBe('a.b@1.2');
     expect(subjectOf({ case: 'updateFirmware', value: { version: '9.002.0' } })).toBe('9.002.0');
   });
 
-  it('is nothing beside the operation for the others, whatever fields they have', () => {
+  it('is empty for all other operations', () => {
     expect(subjectOf({ case: 'uninstall', value: { package: 'a.b' } })).toBe('');
     expect(subjectOf({ case: 'command', value: { package: 'a.b' } })).toBe('');
     expect(subjectOf({ case: undefined })).toBe('');
   });
 
-  it('goes with an operation that is sent', () => {
+  it('is part of the request for an operation', () => {
     const kind = { case: 'updateApp', value: { package: 'a.b', version: '1.2' } } as const;
     expect(operationRequest(kind)).toEqual({
       operation: { kind },

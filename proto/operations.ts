@@ -4,21 +4,21 @@ import { type Operation, OperationSchema } from './gen/device_link/v1/device_lin
 
 export { LatestBy, ResultForm };
 
-/** What an operation does, by the name of its field of the message Operation. */
+/** Kind of an operation: the name of its field of the message Operation. */
 export type OperationKind = NonNullable<Operation['kind']['case']>;
 
-/** The oldest versions that know an operation; empty: any. */
+/** Minimum versions that support an operation; empty: any. */
 export interface MinimumVersions {
   readonly client: string;
   readonly firmware: string;
 }
 
-/** What an operation is (device_link/v1/catalog.proto tells the meaning of each field). */
+/** Definition of an operation (device_link/v1/catalog.proto documents the fields). */
 export interface OperationEntry {
   readonly kind: OperationKind;
   /** The operationId of its call. */
   readonly id: string;
-  /** Undefined: every headset knows it. */
+  /** Undefined: every headset supports it. */
   readonly minimum: MinimumVersions | undefined;
   readonly resultForm: ResultForm;
   readonly reportsProgress: boolean;
@@ -45,26 +45,26 @@ function readCatalog(): readonly OperationEntry[] {
   });
 }
 
-/** The catalogue of operations, as it stands in device_link.proto: one entry for each kind. */
+/** The catalogue of operations, as defined in device_link.proto: one entry for each kind. */
 export const operations: readonly OperationEntry[] = readCatalog();
 
 const byKind = new Map(operations.map((entry) => [entry.kind, entry]));
 const byId = new Map(operations.map((entry) => [entry.id, entry]));
 
-/** The entry of a kind, which every kind has. */
+/** Returns the entry of a kind; every kind has one. */
 export function operationOf(kind: OperationKind): OperationEntry {
   const entry = byKind.get(kind);
   if (!entry) throw new Error(`no operation is of the kind ${kind}`);
   return entry;
 }
 
-/** The entry of an operationId as it is stored; undefined: a newer version's, or no operation of a headset. */
+/** Returns the entry of a stored operationId; undefined: a newer version's, or no operation of a headset. */
 export const operationById = (operationId: string): OperationEntry | undefined => byId.get(operationId);
 
-/** An operation that is to be sent: its kind and what it says. */
+/** An operation to send: its kind and its content. */
 export type OperationInit = NonNullable<MessageInitShape<typeof OperationSchema>['kind']>;
 
-/** What 'latest' is judged by beside the operationId; empty where the operationId is all. */
+/** Returns what distinguishes operations for 'latest' in addition to the operationId; empty: nothing else. */
 export function subjectOf({ case: kind, value }: OperationInit): string {
   if (!kind || operationOf(kind).latestBy !== LatestBy.PACKAGE_AND_VERSION) return '';
   const { package: packageName, version } = value as { package?: string; version?: string };
@@ -72,8 +72,8 @@ export function subjectOf({ case: kind, value }: OperationInit): string {
 }
 
 /**
- * An operation as `DevicesService.sendOperation` takes it. The service derives the last two from the kind; that of
- * 0.1.0 asks for them.
+ * A request of `DevicesService.sendOperation`. The service derives the last two fields from the kind; release 0.1.0
+ * requires them.
  */
 export const operationRequest = (kind: OperationInit & { case: OperationKind }) => ({
   operation: { kind },
@@ -81,7 +81,7 @@ export const operationRequest = (kind: OperationInit & { case: OperationKind }) 
   subject: subjectOf(kind),
 });
 
-/** What the ticket of an artifact is sealed for: one headset. updates makes it, transactions moves it to another key. */
+/** Purpose of the encryption of a headset's artifact ticket. updates creates it, transactions re-encrypts it. */
 export function ticketPurpose(deviceId: string): string {
   return `updates ticket ${deviceId}`;
 }

@@ -2,7 +2,7 @@ import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import { BlockList } from 'node:net';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { addressOf } from '@headset-cloud/runtime/listeners/address.ts';
-import { BodyRoom } from '@headset-cloud/runtime/listeners/body-room.ts';
+import { BodyMemory } from '@headset-cloud/runtime/listeners/body-memory.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
@@ -62,7 +62,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
   requireSameOperations(operations, handlers);
 
   const ownership = createOwnership(clients.applications, clock, shares);
-  const bodies = new BodyRoom();
+  const bodies = new BodyMemory();
   const admission = createAdmission(
     services.map(([service]) => service),
     metrics,

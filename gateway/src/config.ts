@@ -30,7 +30,7 @@ export const gatewayConfig = {
     productionForm: httpsInProduction,
   }),
   OIDC_AUDIENCE: text({
-    doc: 'The audience that access tokens must name.',
+    doc: 'Required audience of access tokens.',
     example: 'https://api.example.com',
     required: true,
   }),
@@ -80,21 +80,21 @@ export const gatewayConfig = {
     max: 60_000,
   }),
   HEADERS_TIMEOUT_MS: integer({
-    doc: 'How long a request’s headers may take to arrive; milliseconds.',
+    doc: 'Maximum time in which a request’s headers arrive; milliseconds.',
     example: '10000',
     default: 10_000,
     min: 100,
     max: 120_000,
   }),
   REQUEST_TIMEOUT_MS: integer({
-    doc: 'How long a whole request, body included, may take to arrive; milliseconds.',
+    doc: 'Maximum time in which a whole request, body included, arrives; milliseconds.',
     example: '30000',
     default: 30_000,
     min: 100,
     max: 300_000,
   }),
   KEEP_ALIVE_TIMEOUT_MS: integer({
-    doc: 'How long an idle connection stays open; must be longer than the load balancer’s idle time; milliseconds.',
+    doc: 'Time for which an idle connection stays open; it must exceed the load balancer’s idle time; milliseconds.',
     example: '65000',
     default: 65_000,
     min: 100,

@@ -6,7 +6,7 @@ import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import { withDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { addressOf } from '@headset-cloud/runtime/listeners/address.ts';
-import type { BodyRoom } from '@headset-cloud/runtime/listeners/body-room.ts';
+import type { BodyMemory } from '@headset-cloud/runtime/listeners/body-memory.ts';
 import type { Context } from 'koa';
 import { type Answer, sendJson } from './http/answer.ts';
 import { GatewayError } from './http/errors.ts';
@@ -26,7 +26,7 @@ export interface PipelineOptions {
   /** Runs a call's work, or throws `unavailable` if its answer would be too late. */
   readonly admit: <T>(clientId: string, work: () => Promise<T>) => Promise<T>;
   readonly bodyLimitBytes: number;
-  readonly bodies: BodyRoom;
+  readonly bodies: BodyMemory;
   /** Time limit of one call for all its calls to services; milliseconds. */
   readonly totalMs: number;
   readonly compiler: SchemaCompiler;

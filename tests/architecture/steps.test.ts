@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
-import { lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { deadLettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
 import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { stepProblems } from './breaking/additive.ts';
 import { stepsOfRelease, stepsOfToday } from './breaking/steps.ts';
@@ -37,7 +37,7 @@ describe('the steps of the databases (ADR 0034)', () => {
       filesOf(name).some((text) => /log\.subscribe\(/.test(text)),
     );
     const withLetters = Object.values(allSteps)
-      .filter(({ steps }) => steps.some(({ indexes }) => lettersCollection in indexes))
+      .filter(({ steps }) => steps.some(({ indexes }) => deadLettersCollection in indexes))
       .map(({ service }) => service);
     expect(withLetters.sort()).toEqual([...subscribing].sort());
   });

@@ -76,7 +76,7 @@ function chosenMeasures(): string[] {
     );
   }
   if (chosen.length > 0) return chosen;
-  // With a commit to compare with, the comparison alone is asked for; without one there is none.
+  // With a commit in BENCH_AGAINST only the comparison runs; without a commit there is no comparison.
   return process.env['BENCH_AGAINST'] ? ['against'] : Object.keys(measures).filter((n) => n !== 'against');
 }
 

@@ -22,7 +22,7 @@ for (const stack of [embeddedStack(), kafkaStack()]) {
   describeUnless(stack.missing, `dead letters on ${stack.name}`, () => contract(stack));
 }
 
-/** A subscription's dead letters go to its `setAside` handler, on each log. */
+/** A subscription's dead letters go to its `storeDeadLetter` handler, on each log. */
 function contract(stack: LogStack): void {
   let log: EventLog;
   let close: () => Promise<void>;
@@ -55,8 +55,8 @@ function contract(stack: LogStack): void {
           if (bad) throw new PoisonEventError(bad, 'cannot be read');
           handled.push(...events.map(textOf));
         },
-        setAside: async (one, error) => {
-          if (failures-- > 0) throw new DomainError('unavailable', 'The database is away.');
+        storeDeadLetter: async (one, error) => {
+          if (failures-- > 0) throw new DomainError('unavailable', 'The database is unavailable.');
           kept.push(`${textOf(one)}: ${(error as Error).message}`);
         },
       }),

@@ -454,7 +454,7 @@ function contract(stack: LogStack): void {
       handle: async (events) => {
         if (failures < 4 && events.some((e) => text(e) === '3')) {
           failures += 1;
-          throw new DomainError('unavailable', 'The database is away.');
+          throw new DomainError('unavailable', 'The database is unavailable.');
         }
         await got.handle(events);
       },
@@ -477,7 +477,7 @@ function contract(stack: LogStack): void {
       group: 'g',
       handle: async () => {
         tries += 1;
-        throw new DomainError('unavailable', 'The database is away.');
+        throw new DomainError('unavailable', 'The database is unavailable.');
       },
     });
     await waitFor('two tries', () => tries >= 2, patient);

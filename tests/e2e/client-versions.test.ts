@@ -9,7 +9,7 @@ const keys = {
   ],
 };
 
-/** The operations that need a client of some age (rule C14), with the oldest that knows them. */
+/** The operations that need a minimum version of the client (rule C14), with this version. */
 const operations = [
   {
     what: 'launcher keys',
@@ -57,7 +57,7 @@ describeOnStack('minimum client versions', () => {
 
   /** Waits until devices knows the versions of the headset's hello: transactions may know them earlier. */
   const known = (device: HeadsetKeyFile | undefined, firmwareVersion = '9.001.0') =>
-    waitFor('the versions to be known', async () => {
+    waitFor('the versions in devices', async () => {
       const { body } = await tenant.call(200, 'GET', `/devices/${device?.deviceId}/status`);
       return body.firmware?.version === firmwareVersion;
     });
@@ -85,7 +85,7 @@ describeOnStack('minimum client versions', () => {
         ...end(`The device's client version ${older} is older than ${minimum}, which this operation needs.`),
       });
       expect(await tenant.status(id)).toBe('processed');
-      await waitFor('the headset to forget it', () => !headset.journal.held.has(id));
+      await waitFor('the headset to delete the transaction', () => !headset.journal.held.has(id));
       expect(headset.effects.has(id)).toBe(false);
       await known(device);
       const refused = await tenant.call(400, call[0], path, call[2]);
@@ -109,7 +109,7 @@ describeOnStack('minimum client versions', () => {
     },
   );
 
-  /** Connectivity's calls, one of each (rule C14, rule A13). */
+  /** One call of each operation of connectivity (rules C14 and A13). */
   const connectivity = [
     ['GET', '', undefined],
     ['GET', '/bluetooth/state', undefined],
@@ -143,7 +143,7 @@ describeOnStack('minimum client versions', () => {
       });
       expect(callback?.body).toMatchObject({ message: tooOld(old), statusCode: 500, devices: [] });
       expect(await tenant.status(id)).toBe('processed');
-      await waitFor('the headset to forget it', () => !headset.journal.held.has(id));
+      await waitFor('the headset to delete the transaction', () => !headset.journal.held.has(id));
       expect(headset.effects.has(id)).toBe(false);
       expect(tenant.callbacks(id)).toHaveLength(1);
       await known(nth(n), old);
@@ -185,7 +185,7 @@ describeOnStack('minimum client versions', () => {
     const key = { 'idempotency-key': randomUUID() };
     await tenant.call(400, 'GET', below(1), undefined, key);
     headset.changeContent({ firmwareVersion: '9.002.0' });
-    const id = await waitFor('the firmware to be known', async () => {
+    const id = await waitFor('the firmware version', async () => {
       const answer = await tenant.api.app('GET', below(1), undefined, key);
       return answer.status === 201 && (answer.body.transactionId as number);
     });

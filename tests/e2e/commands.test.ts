@@ -5,9 +5,9 @@ import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 const extrasLimit = 4096;
 /** Extras with one text and this length as JSON; bytes in UTF-8. */
 const extrasOf = (bytes: number, unit = 'x') => {
-  const room = bytes - Buffer.byteLength('{"s":""}');
+  const left = bytes - Buffer.byteLength('{"s":""}');
   const size = Buffer.byteLength(unit);
-  return `{"s":"${unit.repeat(Math.floor(room / size))}${'x'.repeat(room % size)}"}`;
+  return `{"s":"${unit.repeat(Math.floor(left / size))}${'x'.repeat(left % size)}"}`;
 };
 const nested = (depth: number) => `{"a":${'['.repeat(depth)}1${']'.repeat(depth)}}`;
 

@@ -58,7 +58,7 @@ describeOnStack('crowds at the listeners', () => {
     '%s: a thousand connections without a request do not block other clients',
     async (_, url, path, answer) => {
       await crowd(url(), 1000);
-      await waitFor('a newcomer to be answered', async () => (await status(url() + path)) === answer);
+      await waitFor('the answer to a new client', async () => (await status(url() + path)) === answer);
       expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
     },
   );
@@ -101,6 +101,8 @@ describeOnStack('crowds at the listeners', () => {
     await newcomer.close();
     // Each instance keeps only the newest waiting stream of one key.
     const left = stack.kind === 'real' ? instancesWanted() : 1;
-    await waitFor('the others to be sent away', () => ended >= crowdOfStreams - left, { timeoutMs: 50_000 });
+    await waitFor('the end of the other streams', () => ended >= crowdOfStreams - left, {
+      timeoutMs: 50_000,
+    });
   });
 });

@@ -141,7 +141,7 @@ const notifications: readonly (readonly [string, ReportBody, Readonly<Record<str
 const refused: readonly (readonly [string, ReportBody])[] = [
   ['an unknown power state', { case: 'stateChange', value: { power: 'exploded' } }],
   ['a battery of 101 %', { case: 'stateChange', value: { batteryPercentage: 101 } }],
-  ['a place off the earth', { case: 'stateChange', value: { location: { latitude: 91, longitude: 0 } } }],
+  ['an impossible location', { case: 'stateChange', value: { location: { latitude: 91, longitude: 0 } } }],
   ['a network level of 5', { case: 'networkLevel', value: { networkType: NetworkType.WIFI, level: 5 } }],
   ['the level of bluetooth', { case: 'networkLevel', value: { networkType: NetworkType.BLUETOOTH } }],
   ['a signal of 5', { case: 'signal', value: { level: 5 } }],

@@ -40,7 +40,7 @@ export default async function setup(): Promise<void> {
     sourcesOf: (name) => (ofRelease.has(name) ? process.env['MIXED_RELEASE'] : undefined),
     env: {
       ...withoutLimits,
-      // The release speaks plaintext inside the platform: the mode of an installation that moves over.
+      // The release uses plaintext inside the platform: this is the mode during an upgrade.
       ...(ofRelease.size > 0 && { RPC_TLS_MODE: 'permissive' }),
       NOTIFIER_BACKOFF_FIRST_MS: '50',
       NOTIFIER_UNSET_RETRY_MS: '200',
@@ -51,16 +51,16 @@ export default async function setup(): Promise<void> {
       COMMUNICATION_UPLOAD_STALL_MS: '2000',
       COMMUNICATION_SIGNED_URL_ATTEMPTS: '2',
       COMMUNICATION_SIGNED_URL_RENEWALS: '1',
-      // So that headsets that go away can be seen to be offline within a test.
+      // Short, so that a disconnected headset is offline within a test.
       DEVICE_LINK_OFFLINE_AFTER_MS: '2000',
-      // So that a test does not wait for the next check.
+      // Short, so that a test does not wait for the next check.
       DEVICE_LINK_KEY_CHECK_MS: '100',
-      // So that a headset needs more than one in a test.
+      // Short, so that a headset needs several URLs in a test.
       UPDATES_DOWNLOAD_URL_SECONDS: '3',
-      // A test of retries has no minutes, and one of progress no ten seconds.
+      // Tests of retries and of progress cannot wait for the default intervals.
       TRANSACTIONS_RETRY_INTERVAL_MS: '0',
       TRANSACTIONS_PROGRESS_INTERVAL_MS: '0',
-      // So that slow requests can be seen to be ended within a test.
+      // Short, so that slow requests end within a test.
       HEADERS_TIMEOUT_MS: '2000',
       REQUEST_TIMEOUT_MS: '4000',
     },

@@ -94,7 +94,7 @@ export interface Tenant {
   apiWith(scope: string): ApiClient;
   readonly integrator: IntegratorServer;
   readonly devices: readonly HeadsetKeyFile[];
-  /** Makes a call and returns its answer, asserted to have the status. */
+  /** Makes a call and returns its answer; throws if the answer has another status. */
   call(
     status: number,
     method: string,

@@ -30,7 +30,7 @@ describeOnStack('the keys of headsets', () => {
   /** A headset that retries at once and ignores Retry-After. */
   const impatient = (device: HeadsetKeyFile) => tenant.headset(device, {}, [faults['ignores-retry-after']]);
 
-  /** Records why the cloud ends the headset's sessions, and the status of its rejected streams. */
+  /** Records the reasons with which the cloud ends the headset's sessions, and the status of its rejected streams. */
   function watched(headset: Headset) {
     const reasons: GoAwayReason[] = [];
     const refusals: status[] = [];

@@ -66,7 +66,7 @@ import { everyRoute, type Route } from './routes.ts';
   it.each([
     ['offer', 'no start and no callback', ['accepted', 'processed']],
     ['start', 'no acknowledgement of the result, and not its callback', ['processed']],
-  ] as const)('from the %s on, %s goes out', async (from, _, callbacks) => {
+  ] as const)('from the %s on, the platform sends %s', async (from, _, callbacks) => {
     const transactionId = await own.command();
     const headset = own.headset();
     opened.push(headset);

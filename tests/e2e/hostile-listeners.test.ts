@@ -4,7 +4,7 @@ import { rawStatuses } from './raw-http.ts';
 /** A listener's name and address, and a request with its expected status. */
 type Listener = [name: string, url: () => string, path: string, status: number];
 
-/** Bytes that are to confuse the listeners beside the API; hostile-requests.test.ts has the API's. */
+/** Malformed bytes for all listeners except the API; hostile-requests.test.ts has those for the API. */
 describeOnStack('hostile requests at the other listeners', () => {
   const listeners: Listener[] = [
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],

@@ -29,7 +29,7 @@ describeOnStack('files of operators by standard input and output', () => {
   });
   const text = (content: string) => Readable.from([Buffer.from(content)]);
 
-  it('a key is generated into standard output, and lets the headset in', async () => {
+  it('a key is generated into standard output, and the headset can connect with it', async () => {
     const { exitCode, out, err } = await ctl('headset-keys', 'generate', device, '--out', '-');
     expect(exitCode).toBe(0);
     const file = join(folder, 'key.json');
@@ -48,7 +48,7 @@ describeOnStack('files of operators by standard input and output', () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
     expect(await ctlFed(text(pem), {}, 'headset-keys', 'add', device, '-')).toMatchObject({ exitCode: 0 });
-    // Half a key is none.
+    // Half a key is rejected.
     expect(await ctlFed(text(pem.slice(0, 90)), {}, 'headset-keys', 'add', device, '-')).toMatchObject({
       exitCode: 1,
       out: '',

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A span as it came over OTLP. */
+/** A span that the collector received over OTLP. */
 export interface SeenSpan {
-  /** service.name of the process that made it. */
+  /** service.name of the process that created it. */
   readonly service: string;
   readonly name: string;
   readonly traceId: string;
@@ -12,7 +12,7 @@ export interface SeenSpan {
   readonly parentSpanId: string;
 }
 
-/** A small collector: takes traces over OTLP/HTTP in JSON and keeps them. */
+/** A small collector: receives traces over OTLP/HTTP in JSON, and stores them. */
 export interface Collector {
   readonly url: string;
   readonly spans: readonly SeenSpan[];

@@ -15,26 +15,26 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { contractChecked, imei, ownBacking, stack as suiteStack } from './harness.ts';
 import { type Receiver, type Reply, startReceiver } from './receiver.ts';
 
-/** A platform beside the suite's, for tests that need other settings; with one contracted device. */
+/** A platform in addition to the suite's, for tests that need other settings; with one contracted device. */
 export interface OwnPlatform {
   readonly stack: Stack;
   readonly admin: Admin;
-  /** Every answer is held against cws_api.yaml. */
+  /** Every answer is validated against cws_api.yaml. */
   readonly api: ApiClient;
   readonly deviceId: string;
-  /** Answers of the last call, asserted to have the status. */
+  /** Makes a call and returns its answer; throws if the answer has another status. */
   call(status: number, method: string, path: string, body?: unknown): Promise<ApiAnswer>;
-  /** Sends the callbacks to a receiver of the test's own from now on. */
+  /** Sends the callbacks to a new receiver of the test from now on. */
   receiver(reply: Parameters<typeof startReceiver>[0]): Promise<Receiver>;
-  /** A command, its transaction's id. */
+  /** Sends a command; returns its transaction's id. */
   command(body?: object): Promise<number>;
   status(transactionId: number): Promise<string>;
-  /** The device, not connected. */
+  /** A simulated headset for the device, not connected. */
   headset(options?: Partial<HeadsetOptions>): Headset;
   close(): Promise<void>;
 }
 
-/** Starts one of the suite's kind; its device is activated. */
+/** Starts a platform on the suite's kind of stack; its device is activated. */
 export async function openOwnPlatform(
   options: Pick<StackOptions, 'env' | 'gatewayReaches' | 'gateways' | 'headsetTls' | 'instances'>,
 ): Promise<OwnPlatform> {
@@ -101,7 +101,7 @@ export async function openOwnPlatform(
   const taking = (await own.receiver((): Reply => 204)).arrivals;
   await own.call(201, 'POST', '/refresh_authkey');
   const { transactionId } = (await own.call(201, 'POST', `/devices/${deviceId}`, { clientId: 'own' })).body;
-  // The activation's end is on the record before tests change where callbacks go.
+  // The activation has ended before tests change the destination of callbacks.
   const first = own.headset();
   first.connect();
   await waitFor('the activation', () =>

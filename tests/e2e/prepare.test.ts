@@ -21,7 +21,7 @@ import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 const client = { clientId: 'prepare', clientSecret: randomBytes(24).toString('hex') };
 const storing = Object.keys(allSteps) as (keyof typeof allSteps)[];
 
-// Servers that are given by an address are prepared already, by the suite's own platform.
+// The suite's platform has already prepared servers that are given by an address.
 const fresh = suiteStack.kind === 'real' && !process.env['MONGODB_URI'] && !process.env['KAFKA_BROKERS'];
 const describeFresh = fresh ? describeOnStack : (describe.skip as typeof describeOnStack);
 

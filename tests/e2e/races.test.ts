@@ -18,7 +18,7 @@ const received = (headset: Headset, kind: string) =>
   });
 const times = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** The races that part B of docs/rules.md closes, driven on purpose, through the listeners an integrator has. */
+/** Provokes the races that part B of docs/rules.md excludes, through the public listeners. */
 describeOnStack('races', () => {
   let tenant: Tenant;
   beforeAll(async () => {
@@ -155,7 +155,7 @@ describeOnStack('races', () => {
       expect(more).toEqual([]);
       expect(answers.filter((a) => a.status === 403)).toHaveLength(others.length - 1);
       expect(await slots()).toBe(limit);
-      // Freed, it can be taken by another, and again by one only.
+      // After the deactivation another device can be activated, and again only one.
       await many.call(201, 'DELETE', `/devices/${winner?.deviceId}`);
       expect(await slots()).toBe(limit - 1);
       const again = await Promise.all(others.map((d) => activate(d.deviceId)));

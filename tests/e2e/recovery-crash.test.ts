@@ -40,7 +40,7 @@ describeOnStack('a recovery in a killed process', () => {
     for (let i = 0; i < count; i++)
       headset.report({ case: 'customData', value: { success: true, customData: `${i}` } });
     lost = await waitFor(
-      'all to be taken or given up',
+      'all to be delivered or dead',
       async () => {
         const [dead, delivered] = [await ended('dead'), await ended('delivered')];
         return (

@@ -38,7 +38,7 @@ describeOnStack('expired records', () => {
     );
     await headset.close();
     const waits = await own.command();
-    await waitFor('the end of its time', () => missing(done));
+    await waitFor('its deletion', () => missing(done));
     expect(await listed()).toEqual([waits]);
     const from = Date.parse(String((await list()).headers['x-complete-from']));
     expect(from).toBeGreaterThan(beganMs);
@@ -50,7 +50,7 @@ describeOnStack('expired records', () => {
     await waitFor('the other command', () =>
       arrivals.some(({ body }) => body.transactionId === waits && body.notificationType === 'processed'),
     );
-    await waitFor('the end of its time', () => missing(waits));
+    await waitFor('its deletion', () => missing(waits));
     for (const id of [done, waits]) {
       const kinds = arrivals
         .filter(({ body }) => body.transactionId === id)
@@ -73,7 +73,7 @@ describeOnStack('expired records', () => {
         ({ body: callback }) => callback.transactionId === first && callback.notificationType === 'processed',
       ),
     );
-    await waitFor('the end of its time', () => missing(first));
+    await waitFor('its deletion', () => missing(first));
     expect((await send()).body).toEqual({ transactionId: first });
     // A later command runs; an earlier one would have run before it.
     const next = await own.command();

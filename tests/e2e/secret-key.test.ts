@@ -83,7 +83,7 @@ describeOnStack('a change of SECRET_KEY', () => {
   /** Sends a command and verifies its callbacks with the integrator's key. */
   async function commandIsVerified(): Promise<void> {
     let id = 0;
-    await waitFor('the command to be taken', async () => {
+    await waitFor('the command to be accepted', async () => {
       const answer = await own.api
         .app('PUT', `/devices/${own.deviceId}/commands`, {
           package: 'com.example.app',

@@ -86,11 +86,12 @@ describeOnStack('limits of one client', () => {
     const body = { clientId: `app-${device}` };
     const activate = async () => (await other.api.app('POST', `/devices/${device}`, body)).status;
     await waitFor('the device to be activated again', async () => (await activate()) === 201);
-    await waitFor('a command to be taken again', async () => (await command()).status === 201);
-    // Another instance may reject for a moment, because it read the number before the cancellation; a single one never does.
+    await waitFor('a command to be accepted again', async () => (await command()).status === 201);
+    // Another instance may reject for a moment, because it read the number before the cancellation; a single one
+    // never does.
     const alone = stack.kind === 'embedded' || instancesWanted() === 1;
     const fullAgain = async () => (await command()).status === 429 && (alone || (await unprocessed()) >= 20);
-    await waitFor('the device to be full again', fullAgain, { intervalMs: 1 });
+    await waitFor('the device to reach its limit again', fullAgain, { intervalMs: 1 });
     expect(await unprocessed()).toBe(20);
   });
 

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { admin, stack } from './harness.ts';
 
-/** A Sora of the test's own, provisioned as an endpoint of a version that no other test has. */
+/** A separate Sora of the test, registered as an endpoint of a version that no other test has. */
 export interface TestSora {
   readonly endpointId: string;
   readonly version: string;
   readonly signalingUrl: string;
   readonly sora: SoraSimulator;
-  /** Places taken now. */
+  /** Number of connections in use. */
   taken(): Promise<number>;
   close(): Promise<void>;
 }

@@ -107,7 +107,7 @@ describeOnStack('device status', () => {
       expected = { ...expected, [updated]: status[updated] };
     }
     await report(headset, { location: { latitude: 35.681236, longitude: -139.767125 } });
-    expect(await eventually(2, 'the place', (s) => s['latitude'] !== null)).toEqual({
+    expect(await eventually(2, 'the location', (s) => s['latitude'] !== null)).toEqual({
       ...{ ...expected, latitude: 35.681236, longitude: -139.767125, locationUpdateDate: date },
     });
   });

@@ -98,7 +98,7 @@ async function untilReady(run: Run): Promise<void> {
 async function stop(run: Run): Promise<void> {
   run.interrupt();
   await run.ended;
-  await waitFor('every process of make up to be gone', () => !run.alive, { timeoutMs: 5000 });
+  await waitFor('the end of every process of make up', () => !run.alive, { timeoutMs: 5000 });
   expect(run.output).toMatch(/\nStopping…\n/);
 }
 

@@ -337,7 +337,7 @@ describeOnStack('software and firmware', () => {
       },
     ]);
     expect((await ctl('artifacts', 'list', '--package', name)).out).toContain(`rejected  ${apk.length}`);
-    // The right one is taken afterwards.
+    // The declared package is accepted afterwards.
     await upload(name, '1.0.0');
     await listedOnce(name, ['1.0.0']);
   });
@@ -544,7 +544,7 @@ describeOnStack('software and firmware', () => {
       expect((await install(400, version(1))).body).toEqual({
         message: `The firmware version ${version(1)} is older than ${version(2)}, which the device has.`,
       });
-      // The same again is no downgrade.
+      // The installed version again is no downgrade.
       await tenant.ended((await install(201, version(2))).body.transactionId);
       await tenant.ended((await install(201, version(10))).body.transactionId);
     });

@@ -166,8 +166,8 @@ async function until(
       if (await probe()) return true;
       if (keys.length > 0 && Date.now() > lookAtMs) {
         lookAtMs = Date.now() + 1000;
-        const waiting = (await world.deadLetters()).filter((letter) => letter.kind !== 'poison');
-        if (waiting.some((letter) => keys.includes(letter.key))) throw new Waits(what);
+        const waiting = (await world.deadLetters()).filter((deadLetter) => deadLetter.kind !== 'poison');
+        if (waiting.some((deadLetter) => keys.includes(deadLetter.key))) throw new Waits(what);
       }
       return false;
     },

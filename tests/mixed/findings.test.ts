@@ -66,14 +66,18 @@ describe('responses while processes are replaced', () => {
 });
 
 describe('dead letters', () => {
-  const letter = (kind: string, state = 'waiting') => ({ id: 'i', key: 'k', error: 'e', kind, state });
+  const deadLetter = (kind: string, state = 'waiting') => ({ id: 'i', key: 'k', error: 'e', kind, state });
   test('that wait for a newer version are allowed while versions are mixed, but not at the end', () => {
-    const waiting = [letter('newer-version'), letter('behind'), letter('newer-version', 'replaying')];
+    const waiting = [
+      deadLetter('newer-version'),
+      deadLetter('behind'),
+      deadLetter('newer-version', 'replaying'),
+    ];
     expect(checkDeadLetters(waiting, true)).toEqual([]);
     expect(checkDeadLetters(waiting, false)).toHaveLength(3);
-    expect(checkDeadLetters([letter('newer-version', 'replayed')], false)).toEqual([]);
+    expect(checkDeadLetters([deadLetter('newer-version', 'replayed')], false)).toEqual([]);
   });
   test('of invalid events are always reported', () => {
-    expect(checkDeadLetters([letter('poison')], true)).toEqual(['i is a dead letter (poison): e']);
+    expect(checkDeadLetters([deadLetter('poison')], true)).toEqual(['i is a dead letter (poison): e']);
   });
 });

@@ -90,8 +90,8 @@ export interface DeadLetter {
 }
 
 /** While versions are mixed, dead letters are permitted only for events that wait for an upgrade. */
-export function checkDeadLetters(letters: readonly DeadLetter[], mixed: boolean): string[] {
-  return letters
+export function checkDeadLetters(deadLetters: readonly DeadLetter[], mixed: boolean): string[] {
+  return deadLetters
     .filter(({ kind, state }) =>
       state === 'waiting' || state === 'replaying' ? !mixed || kind === 'poison' : false,
     )

@@ -19,7 +19,7 @@ const increase = 1 / 8;
  */
 export class AdaptiveLimit {
   #most = bounds.most;
-  #underWay = 0;
+  #inProgress = 0;
   /** Number of decreases so far. */
   #era = 0;
   readonly #byClient = new Map<string, number>();
@@ -31,15 +31,15 @@ export class AdaptiveLimit {
   /** Returns the function that ends the call; undefined if the limit is reached. `late`: the answer was too late. */
   enter(clientId: string): ((late: boolean) => void) | undefined {
     const own = this.#byClient.get(clientId) ?? 0;
-    if (this.#underWay >= this.most) {
-      if (own >= this.#shareOf(own) || this.#underWay >= mostExcess * this.most) return undefined;
+    if (this.#inProgress >= this.most) {
+      if (own >= this.#shareOf(own) || this.#inProgress >= mostExcess * this.most) return undefined;
     }
     const era = this.#era;
-    this.#underWay += 1;
+    this.#inProgress += 1;
     this.#byClient.set(clientId, own + 1);
     return (late) => {
-      const inUse = this.#underWay;
-      this.#underWay -= 1;
+      const inUse = this.#inProgress;
+      this.#inProgress -= 1;
       const left = (this.#byClient.get(clientId) ?? 1) - 1;
       if (left > 0) this.#byClient.set(clientId, left);
       else this.#byClient.delete(clientId);

@@ -59,14 +59,14 @@ test('gateways report the usage of clients to each other', async () => {
   for (const shares of [first, second, third]) expect(isFree(shares)).toBe(true);
   const calls = Array.from({ length: 40 }, () => first.enter('client', 'app', unbounded));
   for (const other of [second, third]) {
-    await waitFor('a gateway to know of the calls at another', async () => {
+    await waitFor('the report about calls at another gateway', async () => {
       await time.advance(reportEveryMs);
       return !isFree(other);
     });
   }
   for (const leave of calls) leave();
   for (const other of [second, third]) {
-    await waitFor('a gateway to know of their end', async () => {
+    await waitFor('the report about their end', async () => {
       await time.advance(reportEveryMs);
       return isFree(other);
     });
@@ -79,7 +79,7 @@ function simulate(count: number) {
   const clock = { now: () => at.ms };
   const gateways = Array.from({ length: count }, () => createShares({ clock, together: count > 1 }));
   const reportAll = () => {
-    const reports = gateways.map((shares) => shares.tell());
+    const reports = gateways.map((shares) => shares.takeReports());
     for (const [i, shares] of gateways.entries()) {
       for (const [from, of] of reports.entries()) if (from !== i) shares.hear(`gateway-${from}`, of);
     }
@@ -106,7 +106,7 @@ test.each([1, 2, 4])('a rate applies to %d gateways together', (count) => {
       }
     }
   };
-  // The bursts are used up, and usage that gateways did not know of is paid back.
+  // The bursts are used up, and usage that was reported late is subtracted.
   run(10, flood);
   const before = { ...taken };
   run(4, flood);

@@ -99,7 +99,7 @@ export function createPeers(options: {
   }
 
   function tick(): void {
-    const reports = shares.tell();
+    const reports = shares.takeReports();
     for (const [address, peer] of peers) {
       if (peer.isSelf) continue;
       for (const share of reports) {

@@ -36,7 +36,7 @@ export interface Shares {
   /** Admits a changing call for a device. */
   change(clientId: string, deviceId: string, limits: ClientLimits): void;
   /** Ends an interval of `reportEveryMs`. Returns the reports for the other gateways. */
-  tell(): UsageReport[];
+  takeReports(): UsageReport[];
   hear(instanceId: string, shares: readonly UsageReport[]): void;
 }
 
@@ -118,7 +118,7 @@ export function createShares(options: {
       if (together) active.set(share, Number.POSITIVE_INFINITY);
       if (!share.take()) throw refusals.deviceChanges(perSecond, share.bucket.waitMs);
     },
-    tell() {
+    takeReports() {
       const reports: UsageReport[] = [];
       for (const [share, mostUnderWay] of active) {
         const usage = share.report(mostUnderWay);

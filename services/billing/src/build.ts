@@ -23,10 +23,10 @@ import { createMetrics } from './metrics.ts';
 import { createActivityStore } from './store/activity.ts';
 import { createFrozenBills } from './store/bills.ts';
 import {
+  auditedCollections,
   type BillDocument,
   collections,
   type LifecycleDocument,
-  owingCollections,
   type PlansDocument,
   type SheetDocument,
   type UsageDocument,
@@ -54,7 +54,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const audit = createAuditOutbox({
     ...{ log, clock, logger },
     metrics: ctx.metrics,
-    collections: owingCollections.map((name) => store.collection(name)),
+    collections: auditedCollections.map((name) => store.collection(name)),
   });
   const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, clock });
   const old = oldUsage(

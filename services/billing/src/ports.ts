@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { LifecycleChange } from './domain/activity.ts';
 import type { Bill } from './domain/bill.ts';
 import type { Month, Span } from './domain/month.ts';
@@ -13,7 +13,7 @@ export interface UsageStore {
    */
   record(
     usages: readonly Usage[],
-    auditRecord?: OwedRecord,
+    auditRecord?: PendingAuditRecord,
   ): Promise<{ added: number; conflicting: ReadonlySet<string> }>;
   /** All usage that may lie in the month, in any order; may include usage of adjacent months. */
   around(
@@ -45,7 +45,7 @@ export interface PlansStore {
     deviceId: string,
     plans: Plans,
     nowMs: number,
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<void>;
   /** Ordered by device. */
   histories(

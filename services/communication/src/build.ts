@@ -35,12 +35,12 @@ import { RecordingWorker } from './recordings/worker.ts';
 import { createChannelStore } from './store/channels.ts';
 import { createConnectionStore } from './store/connections.ts';
 import {
+  auditedCollections,
   type ChannelDocument,
   type ConnectionDocument,
   collections,
   type EndpointDocument,
   type EventDocument,
-  owingCollections,
   type RecordingDocument,
   type SettingsDocument,
 } from './store/documents.ts';
@@ -97,7 +97,7 @@ export function buildCommunication(
   const audit = createAuditOutbox({
     ...{ log, clock, logger },
     metrics: ctx.metrics,
-    collections: [...owingCollections, forgetMarksCollection].map((name) => store.collection(name)),
+    collections: [...auditedCollections, forgetMarksCollection].map((name) => store.collection(name)),
   });
   const devices = createDevices(ctx.channel('devices'));
   const allocator = countedAllocator(metrics, {

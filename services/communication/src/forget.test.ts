@@ -143,7 +143,7 @@ describe('an application', () => {
     await sora.created(sora.join(elsewhere, {}, world.nowMs - 60_000)).send();
     await settled();
     const sent = (await world.callbacks()).length;
-    // Its upload is under way.
+    // The upload is in progress.
     expect(await forgetApplication(true)).toMatchObject({
       channels: [1, 0],
       "contents of Sora's events": [3, 0],

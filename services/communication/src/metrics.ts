@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Implausible } from '@headset-cloud/runtime/outside-time.ts';
-import { setAllOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
+import { setAllOrLeaveOut, sharedRead } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { takenAt } from './domain/places.ts';
 import type { SoraTime } from './domain/sora-event.ts';
@@ -36,8 +36,8 @@ export function createMetrics(
 ): CommunicationMetrics {
   const { clock } = sources;
   const registers = [registry];
-  const backlog = sharedLook(() => sources.recordings.backlog());
-  const endpoints = sharedLook(() => sources.endpoints.enabled());
+  const backlog = sharedRead(() => sources.recordings.backlog());
+  const endpoints = sharedRead(() => sources.endpoints.enabled());
 
   new Gauge({
     name: 'headset_recordings_open',
@@ -66,7 +66,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_sora_places_taken',
-    help: 'Places taken on each endpoint of Sora that takes channels: reservations and connections. Whole platform: use max, not sum.',
+    help: 'Used connections of each Sora endpoint that accepts channels: reservations and connections. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {
       await setAllOrLeaveOut(this, async () =>
@@ -79,7 +79,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_sora_places_limit',
-    help: 'Connection limit of each endpoint of Sora that takes channels. Whole platform: use max, not sum.',
+    help: 'Connection limit of each Sora endpoint that accepts channels. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {
       await setAllOrLeaveOut(this, async () =>
@@ -92,7 +92,7 @@ export function createMetrics(
   });
   const webhooks = new Counter({
     name: 'headset_sora_webhooks_total',
-    help: "Sora's webhooks by what became of them: stored, repeated, unknown_channel, refused.",
+    help: "Sora's webhooks by outcome: stored, repeated, unknown_channel, refused.",
     ...{ labelNames: ['outcome'], registers },
   });
   const runs = new Counter({
@@ -109,7 +109,7 @@ export function createMetrics(
   });
   const bytes = new Counter({
     name: 'headset_recording_stored_bytes_total',
-    help: "Bytes of recordings that integrators' storages have taken.",
+    help: "Bytes of recordings that integrators' storages have accepted.",
     registers,
   });
   const channels = new Counter({

@@ -146,7 +146,7 @@ test('an archive’s event waits for earlier failed events of its connection', a
   const connection = join({ deviceId: imei });
   world.devicesFailures = 1;
   await sora.created(connection).send();
-  await waitFor('devices to be asked', () => world.devicesFailures === 0);
+  await waitFor('the call to devices', () => world.devicesFailures === 0);
   const { webhooks } = sora.record([connection]);
   await webhooks[0]?.send();
   // The archive's event itself processes the earlier event, before the sweeper is due.
@@ -620,5 +620,5 @@ test('unfinished large bodies do not block small bodies, and free the memory bud
   // The body is read, and is not an event.
   expect(await post(8192)).toEqual([400, undefined]);
   for (const socket of silent) socket.destroy();
-  await waitFor('room', async () => (await post(65_536))[0] === 400);
+  await waitFor('free memory', async () => (await post(65_536))[0] === 400);
 });

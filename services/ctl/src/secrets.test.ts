@@ -5,8 +5,8 @@ import { createAdminServer } from '@headset-cloud/process/admin-server.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { createOperatorsOutbox } from '@headset-cloud/rules/audit/operators-outbox.ts';
 import { secretsAdmin } from '@headset-cloud/rules/sealed/admin.ts';
+import { type SealedLocation, sealedFields } from '@headset-cloud/rules/sealed/locations.ts';
 import { createNotedKeys } from '@headset-cloud/rules/sealed/noted-keys.ts';
-import { type SealedPlace, sealedFields } from '@headset-cloud/rules/sealed/places.ts';
 import { systemClock } from '@headset-cloud/runtime/clock.ts';
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { createSecretBox, keyIdOf } from '@headset-cloud/runtime/secrets.ts';
@@ -64,7 +64,7 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
     projection: { secret: 1 },
     fields: ({ _id, secret: text }) => [{ path: 'secret', text, purpose: _id }],
   });
-  const place: SealedPlace = {
+  const location: SealedLocation = {
     name: fields.name,
     async page(after, limit) {
       const { values, ...rest } = await fields.page(after, limit);
@@ -75,7 +75,7 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
     service,
     listen: { host: '127.0.0.1', port: 0 },
     token: undefined,
-    bindings: [secretsAdmin(secrets, [{ service, places: [place], noted, audit }])],
+    bindings: [secretsAdmin(secrets, [{ service, locations: [location], noted, audit }])],
     metrics: new Registry(),
     notReady: () => [],
     logger,
@@ -242,8 +242,8 @@ test('while the log of records is unavailable the change keeps its record, which
   expect(await recorded(1)).toMatchObject([
     { action: 'secrets.ForgetSecretKey', target: `devices/${lostId}` },
   ]);
-  const owing = bed.store.collection<{ _id: string; auditAtMs?: number }>('secretKeys');
-  await waitFor('no record is pending', async () => !(await owing.findOne({ auditAtMs: { $gt: 0 } })));
+  const keys = bed.store.collection<{ _id: string; auditAtMs?: number }>('secretKeys');
+  await waitFor('no record is pending', async () => !(await keys.findOne({ auditAtMs: { $gt: 0 } })));
   expect(await records()).toHaveLength(1);
 });
 

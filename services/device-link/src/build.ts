@@ -9,7 +9,7 @@ import { RpcServer } from '@headset-cloud/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/rpc/types.ts';
 import { raisedBy } from '@headset-cloud/rules/raised.ts';
 import { monotonicMs, systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
-import { Connections, countTurnedAway } from '@headset-cloud/runtime/listeners/connections.ts';
+import { Connections, countRejected } from '@headset-cloud/runtime/listeners/connections.ts';
 import { defaultListeners } from '@headset-cloud/runtime/listeners/http-listener.ts';
 import { repeat } from '@headset-cloud/runtime/repeat.ts';
 import { prepared } from '@headset-cloud/store/schema/prepared.ts';
@@ -119,7 +119,7 @@ export function buildDeviceLink(
       mostOfAddress: config.DEVICE_LINK_CONNECTIONS_OF_ADDRESS ?? Number.POSITIVE_INFINITY,
       proxies: (ctx.listeners ?? defaultListeners).proxies,
     },
-    countTurnedAway(ctx.metrics)('headsets'),
+    countRejected(ctx.metrics)('headsets'),
     { clock: time, youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
   );
   const pendingStreams = new PendingStreams({
@@ -214,14 +214,14 @@ export function buildDeviceLink(
     try {
       const { lapsed } = await leases.renew();
       if (lapsed) {
-        logger.warn({ sessions: hub.size }, 'the lease had run out; the sessions are judged again');
+        logger.warn({ sessions: hub.size }, 'the lease had expired, reconciling all sessions');
         reconciler.makeAllDue();
       }
       await hub.releaseEnded();
       await registrations.releaseUncertain();
       await peers.prune();
     } catch (error) {
-      logger.error({ err: error }, 'the lease of this instance could not be prolonged');
+      logger.error({ err: error }, 'the lease of this instance could not be renewed');
     }
   }
 
@@ -257,7 +257,7 @@ export function buildDeviceLink(
         }, sweepEveryMs),
       );
       for (const timer of timers) timer.unref();
-      // Headsets can come back from now on.
+      // Headsets can reconnect from now on.
       offlineReports.start();
       keyCheck.start();
       logger.info({ port, tls: tls !== undefined }, 'headsets may connect');
@@ -273,7 +273,7 @@ export function buildDeviceLink(
       const leftMs = forMs - (time.monotonicNow() - beganMs);
       await link.stop(Math.min(limits.closeGraceMs, Math.max(0, leftMs * drainShare)));
       await leases.end().catch((error) => {
-        logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');
+        logger.warn({ err: error }, 'the lease of this instance could not be ended, waiting for its expiry');
       });
       await pollsStopped;
       await peers.close();
@@ -281,7 +281,7 @@ export function buildDeviceLink(
     notReady() {
       if (hub.draining) return 'draining';
       if (port === 0) return 'not listening yet';
-      return leases.alive() ? undefined : 'the lease of this instance has run out (store away?)';
+      return leases.alive() ? undefined : 'the lease of this instance has expired (store unavailable?)';
     },
   };
 }

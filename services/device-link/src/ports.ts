@@ -1,36 +1,36 @@
-/** A session as the store knows it. */
+/** A registered session. */
 export interface Registration {
   /** The new session's epoch: above every earlier one of the headset. */
   readonly epoch: number;
-  /** Reports up to this id are known to be durable; 0 when nothing is known. */
+  /** Reports up to this id are durable; 0: unknown. */
   readonly ackedReportId: number;
-  /** The instance that held an earlier session, if one did. */
+  /** The instance with the previous session, if any. */
   readonly earlierInstanceId: string | undefined;
-  /** The session before was closed because the headset did not answer (rule B6). */
+  /** The previous session was closed because the headset did not answer (rule B6). */
   readonly afterUnresponsive: boolean;
 }
 
 /** A process of this service. */
 export interface Instance {
   readonly instanceId: string;
-  /** Where the others reach it; empty when it advertises none. */
+  /** Address for the other instances; empty if the instance advertises none. */
   readonly address: () => string;
 }
 
-/** Who holds a headset's session. */
+/** The instance with a headset's session. */
 export interface Holder {
   readonly epoch: number;
   readonly instanceId: string;
-  /** Where that instance answers; empty when it advertises none. */
+  /** Address of the instance; empty if the instance advertises none. */
   readonly address: string;
 }
 
-/** A session that is over. */
+/** An ended session. */
 export interface EndedSession {
   readonly deviceId: string;
   readonly epoch: number;
   readonly ackedReportId: number;
-  /** It was closed because the headset did not answer. */
+  /** The session was closed because the headset did not answer. */
   readonly unresponsive: boolean;
 }
 
@@ -43,20 +43,20 @@ export interface SessionDirectory {
   readonly instanceId: string;
   /** Makes this instance the holder; the newest registration wins. */
   register(deviceId: string): Promise<Registration>;
-  /** Gives sessions back; a session that a newer one has replaced is left alone. */
+  /** Releases sessions, except for sessions that a newer one has replaced. */
   release(sessions: readonly EndedSession[]): Promise<void>;
   /**
-   * The live holder of a headset's session; this instance counts as alive, whatever its lease.
-   * Look-ups of one turn are one query.
+   * Returns the live holder of a headset's session. This instance counts as alive, even without a valid lease.
+   * Look-ups of one event loop iteration are one query.
    */
   holder(deviceId: string): Promise<Holder | undefined>;
-  /** Live holders by device id; one query. */
+  /** Returns the live holders by device id, with one query. */
   holders(deviceIds: readonly string[]): Promise<Map<string, Holder>>;
-  /** The address of a live instance; undefined when it is not alive. */
+  /** Returns the address of a live instance; undefined if the instance is not alive. */
   addressOf(instanceId: string): Promise<string | undefined>;
 }
 
-/** An ended session that the platform does not know to have ended. */
+/** An ended session whose end is not published. */
 export interface UnreportedEnd {
   readonly deviceId: string;
   readonly epoch: number;

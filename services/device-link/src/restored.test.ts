@@ -5,7 +5,7 @@ import { raiseDeviceLink, runningInstance } from './store/raise.ts';
 import { deviceId, type Instance, offer, otherDeviceId, passUntil, World } from './testing/world.ts';
 
 // ADR 0035
-describe('a database that was restored from a backup, after it was raised', () => {
+describe('a database that was restored from a backup and raised', () => {
   let world: World;
   beforeEach(() => {
     world = new World();
@@ -18,7 +18,7 @@ describe('a database that was restored from a backup, after it was raised', () =
     return { headset, epoch: Number((await headset.next('welcome')).sessionEpoch) };
   };
 
-  it('session epochs are above all that were ever told, also of headsets that it does not know', async () => {
+  it('uses session epochs above all earlier ones, also for headsets without a document', async () => {
     const before = await world.start();
     await online(before);
     await before.service.stop();
@@ -30,34 +30,34 @@ describe('a database that was restored from a backup, after it was raised', () =
     expect((await online(instance, otherDeviceId)).epoch).toBe(2 * raiseStep + 1);
   });
 
-  it('sessions are found, ended and told to be offline under their raised epochs', async () => {
+  it('finds, ends and reports sessions by their raised epochs', async () => {
     await raise();
     const [a, b] = [
       await world.start({ DEVICE_LINK_OFFLINE_AFTER_MS: 200 }),
       await world.start({ DEVICE_LINK_OFFLINE_AFTER_MS: 200 }),
     ];
     const { headset, epoch } = await online(a);
-    expect(await b.handOver(deviceId, offer(1))).toEqual([BigInt(epoch)]);
-    expect(await a.handOver(deviceId, offer(2))).toEqual([BigInt(epoch)]);
+    expect(await b.dispatch(deviceId, offer(1))).toEqual([BigInt(epoch)]);
+    expect(await a.dispatch(deviceId, offer(2))).toEqual([BigInt(epoch)]);
     const presence = async () => (await b.delivery.getPresence({ deviceIds: [deviceId] })).sessionEpochs;
     expect(await presence()).toEqual({ [deviceId]: BigInt(epoch) });
     await headset.next('offer');
     headset.close();
-    const offline = await waitFor('the word', async () =>
+    const offline = await waitFor('the offline report', async () =>
       (await world.reports('device-reports')).find(({ body }) => body.case === 'offline'),
     );
     expect(Number(offline.sessionEpoch)).toBe(epoch);
     expect(await presence()).toEqual({});
     const stored = () => world.bed.store.collection<{ _id: string }>('sessions').findOne({ _id: deviceId });
-    await waitFor('it to be done', async () => !('endedOn' in ((await stored()) ?? { endedOn: 'a' })));
+    await waitFor('the end of the count', async () => !('endedOn' in ((await stored()) ?? { endedOn: 'a' })));
   });
 
-  it('whoever runs on it is seen by its beat; a lease that a backup holds is not', async () => {
+  it('has a running instance only if a beat rises: a lease from the backup does not count', async () => {
     const { store } = world.bed;
     const time = createFakeTime();
     const instance = await world.start({}, undefined, time, time);
     const { timers } = time;
-    // Time passes only while the look waits, so that no beat is late.
+    // Time passes only while `runningInstance` waits, so that no beat is late.
     const looks = () => time.timers > timers;
     const found = await passUntil(time, runningInstance(store, time, time), looks);
     expect(found).toMatch(/^127\.0\.0\.1:/);

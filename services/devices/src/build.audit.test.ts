@@ -2,7 +2,11 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { topics } from '@headset-cloud/eventlog/types.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { withActor } from '@headset-cloud/rpc/actor.ts';
-import { mostOwed, type OwedRecord, type OwingDocument } from '@headset-cloud/rules/audit/record.ts';
+import {
+  mostPendingRecords,
+  type PendingAuditFields,
+  type PendingAuditRecord,
+} from '@headset-cloud/rules/audit/record.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { imei, openWorld, provision, type World } from './testing/world.ts';
@@ -30,20 +34,23 @@ const publishedOf = (action: string, count = 1) =>
     const found = (await published()).filter((one) => one.action === action);
     return found.length === count && found;
   });
-const owedBy = async (collection: string, _id: string) =>
-  (await world.store.collection<OwingDocument & { _id: string }>(collection).findOne({ _id }))?.audit ?? [];
-const nothingIsOwed = () =>
+const pendingRecordsOf = async (collection: string, _id: string) =>
+  (await world.store.collection<PendingAuditFields & { _id: string }>(collection).findOne({ _id }))?.audit ??
+  [];
+const nothingIsPending = () =>
   waitFor('no record is pending', async () => {
     for (const name of ['developers', 'applications', 'contracts', 'devices', 'hardwareModels']) {
-      const owing = { auditAtMs: { $gt: 0 } };
-      if ((await world.store.collection<OwingDocument & { _id: string }>(name).findOne(owing)) !== null)
+      const pending = { auditAtMs: { $gt: 0 } };
+      if (
+        (await world.store.collection<PendingAuditFields & { _id: string }>(name).findOne(pending)) !== null
+      )
         return false;
     }
     return true;
   });
 
 test('a record contains actor, address, action, time and request, and no values', async () => {
-  await nothingIsOwed();
+  await nothingIsPending();
   const set = { soraEvent: 'https://secret.example.com/hook' };
   await withActor(integrator, () =>
     world.applications.updateSettings({ caller, set, remove: ['fileUploadEvent'] }),
@@ -65,18 +72,21 @@ test('a record contains actor, address, action, time and request, and no values'
 });
 
 test('while the log is unavailable a document has at most a thousand pending records: then changes wait, and none is lost', async () => {
-  await nothingIsOwed();
+  await nothingIsPending();
   world.auditFailure = new DomainError('unavailable', 'away');
   const change = (i: number) =>
     withActor(integrator, () =>
       world.applications.updateSettings({ caller, set: { soraEvent: `https://a.test/${i}` } }),
     );
   await change(0);
-  const [record] = await owedBy('applications', 'app');
+  const [record] = await pendingRecordsOf('applications', 'app');
   // Number of records that a long outage leaves.
-  const more = Array.from({ length: mostOwed - 2 }, (_, i) => ({ ...(record as OwedRecord), id: `r-${i}` }));
+  const more = Array.from({ length: mostPendingRecords - 2 }, (_, i) => ({
+    ...(record as PendingAuditRecord),
+    id: `r-${i}`,
+  }));
   await world.store
-    .collection<OwingDocument & { _id: string }>('applications')
+    .collection<PendingAuditFields & { _id: string }>('applications')
     .updateOne({ _id: 'app' }, { $push: { audit: { $each: more } } });
   await change(1);
   await expect(change(2)).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 5000 });
@@ -84,28 +94,28 @@ test('while the log is unavailable a document has at most a thousand pending rec
     'https://a.test/1',
   );
   world.auditFailure = undefined;
-  await nothingIsOwed();
+  await nothingIsPending();
   await change(3);
   await waitFor('all records', async () => {
     const newest = await world.log.readNewest(topics.audit, 5000);
     const ids = newest.map(({ value }) => fromBinary(AuditRecordSchema, value).recordId);
-    return new Set(ids).size >= mostOwed + 1;
+    return new Set(ids).size >= mostPendingRecords + 1;
   });
 });
 
 test('while the log is unavailable the changed document keeps the record; afterwards it is published once', async () => {
-  await nothingIsOwed();
+  await nothingIsPending();
   world.auditFailure = new DomainError('unavailable', 'away');
   await withActor(integrator, () =>
     world.applications.updateSettings({ caller, set: { soraEvent: 'https://a.test/1' } }),
   );
-  expect(await owedBy('applications', 'app')).toMatchObject([
+  expect(await pendingRecordsOf('applications', 'app')).toMatchObject([
     { clientId: 'dev-client', tokenId: 'jti-1', fields: ['soraEvent'] },
   ]);
   world.auditFailure = undefined;
   // The next change wakes the outbox.
   await world.applications.refreshAuthenticationKey({ caller });
-  await nothingIsOwed();
+  await nothingIsPending();
   const records = (await published()).filter(({ fields }) => fields.includes('soraEvent'));
   expect(records).toHaveLength(1);
 });
@@ -123,7 +133,7 @@ test('a call that is interrupted right after its change still leaves the record'
 });
 
 test('a change that is rejected, or a repeat, leaves no record', async () => {
-  await nothingIsOwed();
+  await nothingIsPending();
   const before = (await published()).length;
   const unknown = { ...caller, applicationId: 'unknown' };
   await expect(world.applications.refreshAuthenticationKey({ caller: unknown })).rejects.toThrow();
@@ -131,7 +141,7 @@ test('a change that is rejected, or a repeat, leaves no record', async () => {
   await expect(world.devices.activateDevice({ caller, deviceId: imei(99), clientId: 'c' })).rejects.toThrow();
   const application = { applicationId: 'app', developerId: 'dev', name: 'App' };
   await world.admin.createApplication({ application });
-  await nothingIsOwed();
+  await nothingIsPending();
   expect(await published()).toHaveLength(before);
 });
 
@@ -172,7 +182,7 @@ test('a change of a contract names only the changed fields', async () => {
   });
   const ofKim = async () => (await published()).filter(({ actor }) => actor?.operator === 'kim');
   await waitFor('four', async () => (await ofKim()).length >= 4);
-  await nothingIsOwed();
+  await nothingIsPending();
   expect((await ofKim()).map(({ fields }) => fields.join())).toEqual([
     'addDeviceIds',
     'removeDeviceIds,limits.callsUnderWay',

@@ -1,4 +1,4 @@
-import { lookThrough } from '@headset-cloud/rules/sealed/look-through.ts';
+import { inspectSealed } from '@headset-cloud/rules/sealed/inspect.ts';
 import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { openText, purposes } from './store/sealed-text.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
@@ -25,9 +25,9 @@ test('everything that devices has sealed is resealed, and then opens without the
 
   const move = async (secrets = createSecretBox(next, [former])) => {
     const found: Record<string, unknown> = {};
-    for (const place of world.service.sealed ?? []) {
-      const { keys, moved, unopened } = await lookThrough(place, secrets, { reseal: async () => {} });
-      found[place.name] = { keys: [...keys.keys()], moved, unopened: unopened.length };
+    for (const location of world.service.sealed ?? []) {
+      const { keys, moved, unopened } = await inspectSealed(location, secrets, { reseal: async () => {} });
+      found[location.name] = { keys: [...keys.keys()], moved, unopened: unopened.length };
     }
     return found;
   };

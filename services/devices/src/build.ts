@@ -6,7 +6,7 @@ import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.t
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { createClient } from '@headset-cloud/rpc/types.ts';
 import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
-import { lettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import { deadLettersOfDevice } from '@headset-cloud/rules/forget/dead-letters.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
@@ -33,6 +33,7 @@ import { createDeveloperStore } from './store/developers.ts';
 import { createDeviceReader, createDeviceRegistry, createReportStore } from './store/devices.ts';
 import {
   type ApplicationDocument,
+  auditedCollections,
   type ContractDeviceDocument,
   type ContractDocument,
   collections,
@@ -40,7 +41,6 @@ import {
   type DeveloperDocument,
   type DeviceDocument,
   type HardwareModelDocument,
-  owingCollections,
 } from './store/documents.ts';
 import { createForgetStore } from './store/forget.ts';
 import { createApplicationForgetStore } from './store/forget-application.ts';
@@ -77,7 +77,7 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, logger },
     metrics: ctx.metrics,
-    collections: owingCollections.map((name) => store.collection(name)),
+    collections: auditedCollections.map((name) => store.collection(name)),
   });
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
@@ -146,7 +146,10 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
         ...{ applications: applicationDocuments, contracts: contractDocuments },
         ...{ contractDevices, devices: deviceDocuments },
       }),
-      letters: lettersOfDevice(store, clock, { group: deviceReportsGroup, topic: topics.deviceReports }),
+      deadLetters: deadLettersOfDevice(store, clock, {
+        group: deviceReportsGroup,
+        topic: topics.deviceReports,
+      }),
       clock,
       audit,
     }),

@@ -17,7 +17,7 @@ export interface LogGroupOptions {
   /** The stored position: the offset of the last event that the group has handled. */
   readonly position: number;
   readonly logger: Logger;
-  /** Publishes a dead letter, for subscriptions without a `setAside` handler. */
+  /** Publishes a dead letter, for subscriptions without a `storeDeadLetter` handler. */
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
   /** Resolves when everything that was published so far is durable. */
   readonly durable: () => Promise<void>;
@@ -147,7 +147,7 @@ export class LogGroup {
       {
         group,
         logger,
-        deadLetter: subscription.setAside ?? deadLetter,
+        deadLetter: subscription.storeDeadLetter ?? deadLetter,
         handle: (events, batch) => subscription.handle(events, batch),
         // Several members share the one partition, so none of them owns it exclusively.
         held: () => !closing.signal.aborted && this.#members.length === 1,

@@ -12,7 +12,7 @@ import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.t
 import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import { bind } from '@headset-cloud/rpc/types.ts';
 import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
-import { lettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import { deadLettersOfDevice } from '@headset-cloud/rules/forget/dead-letters.ts';
 import {
   createForgetMarks,
   type ForgetMarkDocument,
@@ -245,7 +245,7 @@ export function buildNotifier(
         redeliverDelivery: redeliverDelivery({ store, destinations, scheduler, clock, audit }),
         ...forgetHandler({
           forgetting,
-          letters: lettersOfDevice(ctx.store, clock, { group, topic: topics.notifications }),
+          deadLetters: deadLettersOfDevice(ctx.store, clock, { group, topic: topics.notifications }),
           ...{ marks, audit },
         }),
         ...applicationForgetHandler({ forgetting, forgottenApplications, marks, audit }),

@@ -1,5 +1,5 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
-import { setOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
+import { setOrLeaveOut, sharedRead } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { noticeTypes } from './domain/notice.ts';
 import type { DeliveryStore } from './ports/delivery-store.ts';
@@ -27,7 +27,7 @@ export function createMetrics(
   failing: () => Promise<number>,
   clock: Clock,
 ): NotifierMetrics {
-  const backlog = sharedLook(() => store.backlog());
+  const backlog = sharedRead(() => store.backlog());
   new Gauge({
     name: 'headset_callbacks_due',
     help: 'Undelivered callbacks: due, in flight, or waiting for their next attempt. Whole platform: use max, not sum.',

@@ -55,15 +55,15 @@ export async function prepare(
     onFatal: () => {},
   });
   const holder = `prepare-${randomUUID().slice(0, 8)}`;
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
 
   async function database(steps: ServiceSteps): Promise<void> {
     const store = mongo.database(steps.database ?? databaseOf(steps.service));
     const runner = createStepRunner({ store, steps, logger, holder, signal: stop.signal });
     await startUp.retry(`the steps of ${steps.database ?? steps.service}`, () => {
       const attempt = runner.attempt();
-      underWay.add(attempt);
-      attempt.catch(() => {}).finally(() => underWay.delete(attempt));
+      inProgress.add(attempt);
+      attempt.catch(() => {}).finally(() => inProgress.delete(attempt));
       return attempt;
     });
   }
@@ -83,7 +83,7 @@ export async function prepare(
     return undefined;
   } catch (error) {
     if (!(error instanceof StartStoppedError)) throw error;
-    await Promise.race([Promise.allSettled(underWay), time.sleep(stopMs)]);
+    await Promise.race([Promise.allSettled(inProgress), time.sleep(stopMs)]);
     logger.info({ signal: stoppedBy }, 'stopped before everything was prepared');
     return stoppedBy;
   } finally {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { raiseDeviceLink, runningInstance } from '@headset-cloud/device-link/store/raise.ts';
 import { isUnused, raiseDevices } from '@headset-cloud/devices/store/raise.ts';
 import { raiseNotifier } from '@headset-cloud/notifier/store/raise.ts';
-import { leaveLostLog } from '@headset-cloud/rules/dead-letters/lost-log.ts';
+import { moveDeadLettersOfLostLog } from '@headset-cloud/rules/dead-letters/lost-log.ts';
 import type { RaiseReport, Raising } from '@headset-cloud/rules/raised.ts';
 import { systemClock } from '@headset-cloud/runtime/clock.ts';
 import { ConfigError, readConfig } from '@headset-cloud/runtime/config.ts';
@@ -63,7 +63,9 @@ export async function raise(
   await part('notifier', raiseNotifier);
   if (logLost) {
     for (const service of Object.keys(allSteps) as (keyof typeof allSteps)[]) {
-      await part(service, async ({ store }) => ({ deadLetters: await leaveLostLog(store, dryRun) }));
+      await part(service, async ({ store }) => ({
+        deadLetters: await moveDeadLettersOfLostLog(store, dryRun),
+      }));
     }
   }
   logger.info(dryRun ? 'nothing was changed' : 'everything is raised');

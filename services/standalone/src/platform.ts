@@ -163,11 +163,11 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const services = definitions.flatMap(({ name }, index) => builds[index]?.(context(name)) ?? []);
   for (const service of services) channel.register(service.rpc);
   registerDeadLetters(metrics, deadLetters);
-  const sealed = services.flatMap(({ name, sealed: places }) => {
-    if (!places) return [];
+  const sealed = services.flatMap(({ name, sealed: locations }) => {
+    if (!locations) return [];
     const { store, logger } = partOf(name);
     const audit = outboxes.get(name) as AuditOutbox;
-    return [{ service: name, places, audit, noted: createNotedKeys({ store, logger, secrets }) }];
+    return [{ service: name, locations, audit, noted: createNotedKeys({ store, logger, secrets }) }];
   });
 
   await own.serveAdmin([

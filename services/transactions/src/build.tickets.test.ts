@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { ticketPurpose } from '@headset-cloud/proto/operations.ts';
-import { lookThrough } from '@headset-cloud/rules/sealed/look-through.ts';
+import { inspectSealed } from '@headset-cloud/rules/sealed/inspect.ts';
 import { createSecretBox, type SecretKeys } from '@headset-cloud/runtime/secrets.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { device, World } from './testing/world.ts';
@@ -36,7 +36,7 @@ describe('tickets of updates that wait for their headset', () => {
     if (values?.name !== 'tickets of updates') throw new Error('the service does not list its tickets');
     const total = { moved: 0, unopened: 0, keys: new Map<string, number>() };
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await lookThrough(values, secrets, { after, reseal, limit: 1 });
+      const page = await inspectSealed(values, secrets, { after, reseal, limit: 1 });
       total.moved += page.moved;
       total.unopened += page.unopened.length;
       for (const [key, n] of page.keys) total.keys.set(key, (total.keys.get(key) ?? 0) + n);

@@ -5,7 +5,7 @@ import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb
 import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { createClient } from '@headset-cloud/rpc/types.ts';
 import { createAuditOutbox } from '@headset-cloud/rules/audit/outbox.ts';
-import { lettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import { deadLettersOfDevice } from '@headset-cloud/rules/forget/dead-letters.ts';
 import {
   createForgetMarks,
   type ForgetMarkDocument,
@@ -115,7 +115,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     admin: [
       transactionsAdmin(store, {
         forgetting: createForgetStore(ctx.store),
-        letters: lettersOfDevice(ctx.store, clock, { group, topic: topics.transactionReports }),
+        deadLetters: deadLettersOfDevice(ctx.store, clock, { group, topic: topics.transactionReports }),
         marks: createForgetMarks(ctx.store, clock),
         canceler,
         audit,

@@ -19,8 +19,8 @@ import { watchStorage } from './storage/watch.ts';
 import { createCatalogue } from './store/catalogue.ts';
 import {
   type ArtifactDocument,
+  auditedCollections,
   collections,
-  owingCollections,
   type PackageDocument,
   type PlacesDocument,
   type UploadDocument,
@@ -93,7 +93,7 @@ export function buildUpdates(
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, logger },
     metrics: ctx.metrics,
-    collections: owingCollections.map((name) => store.collection(name)),
+    collections: auditedCollections.map((name) => store.collection(name)),
   });
   let started = false;
 

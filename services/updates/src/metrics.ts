@@ -1,5 +1,5 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
-import { setOrLeaveOut, sharedLook } from '@headset-cloud/runtime/set-or-leave-out.ts';
+import { setOrLeaveOut, sharedRead } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { UploadStore } from './ports/upload-store.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
@@ -21,7 +21,7 @@ export function createMetrics(
   registry: Registry,
   { uploads, contents, clock }: MetricsDependencies,
 ): { onOutcome(outcome: CheckOutcome): void; onDiskFull(): void; onCheck(available: boolean): void } {
-  const overdue = sharedLook(() => uploads.overdue(clock.now()));
+  const overdue = sharedRead(() => uploads.overdue(clock.now()));
   new Gauge({
     name: 'headset_updates_checks_due',
     help: 'Uploads whose next check is due and has not started. Whole platform: use max, not sum.',

@@ -56,7 +56,7 @@ export async function measureShares(kind: StackKind, settings: Settings): Promis
       },
       ours: () => beside(rate * 10),
     });
-    if (answered[429] < answered[201]) throw new Error('the greedy client was not held back');
+    if (answered[429] < answered[201]) throw new Error('the greedy client was not limited');
     const keepsToIt = median(runs.baseline);
     // 25 % more, or 10 ms, whichever is more.
     const goal = { atMost: Math.max(1.25, (keepsToIt + 10) / keepsToIt) };
@@ -98,7 +98,7 @@ function limiterCost(): Figure {
       shares.change(`client-${i}`, `device-${i}`, limits);
       leave();
     }
-    shares.hear('another', shares.tell());
+    shares.hear('another', shares.takeReports());
     us.push((1000 * (performance.now() - begunMs)) / clients);
   }
   return {

@@ -47,7 +47,7 @@ export async function gatherEvidence(options: {
   const arrivals = integrator.arrivals.map(({ webhookId, receivedAt, verified, body }) => ({
     ...{ webhookId, verified, body, atMs: Date.parse(receivedAt) },
   }));
-  const letters = await Promise.all(
+  const lists = await Promise.all(
     admin.deadLetters.map((one) => one.listDeadLetters({ limit: 1000, ended: true })),
   );
   return {
@@ -84,7 +84,7 @@ export async function gatherEvidence(options: {
     deadDeliveries: await deadDeliveries(admin),
     unknownCallbacks: await unknownCallbacks(admin, arrivals),
     unfinished: options.unfinished,
-    deadLetters: letters
+    deadLetters: lists
       .flatMap(({ deadLetters }) => deadLetters)
       .map(({ topic, position, group, error }) => ({ position: `${topic}/${position}`, group, error })),
     // Without Sora and without clock errors.

@@ -125,7 +125,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/told-first',
     sentence:
-      'the work is offered, but instead of its start comes go_away with ACTIVATION, and the start after the next welcome',
+      'Such work is offered, but instead of its start the cloud sends go_away with ACTIVATION, and the start after the next welcome',
     prove: async (stage) => {
       const link = await stage.begin();
       must((await link.run(stage.id(), activate(firstApplication))).value.success, 'activate failed');
@@ -206,7 +206,7 @@ export const activations: readonly Rule[] = [
   {
     id: 'activations/same-change',
     sentence:
-      'An activate or deactivate whose id is revision has no further effect when it still comes: success true.',
+      'An activate or deactivate whose id is revision has no further effect if it arrives later: success true.',
     prove: async (stage) => {
       const id = stage.id();
       const link = await changeActivation(stage, await stage.begin(), firstApplication, 5n, id);

@@ -200,7 +200,7 @@ export const addresses: readonly Rule[] = [
   },
   {
     id: 'uploads/aborted',
-    sentence: 'a PUT that is going on is aborted',
+    sentence: 'a PUT in progress is aborted',
     prove: async (stage) => {
       const { link, file } = await uploading(stage, 'silent');
       const put = await link.until('the PUT', () => stage.files.of('PUT')[0]);

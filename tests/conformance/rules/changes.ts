@@ -33,7 +33,7 @@ export const changes: readonly Rule[] = [
   {
     id: 'activations/uploads-first',
     sentence:
-      'the end of every upload that has not ended, with its file_upload report … a PUT that is going on is aborted); then the snapshot.',
+      'the end of every upload that has not ended, with its file_upload report … a PUT in progress is aborted); then the snapshot.',
     prove: async (stage) => {
       stage.cloud.onUrl = () => undefined;
       const link = await stage.begin();

@@ -272,7 +272,7 @@ export const loads: readonly Rule[] = [
   {
     id: 'updates/artifact-gone',
     sentence:
-      'An address that is refused with URL_REFUSAL_NOT_FOUND (the artifact is gone) ends the transaction as a failure.',
+      'An address that is refused with URL_REFUSAL_NOT_FOUND (the artifact is withdrawn) ends the transaction as a failure.',
     prove: async (stage) => {
       stage.cloud.onUrl = () => ({ refusal: UrlRefusal.NOT_FOUND });
       const { success, link, effects } = await load(stage, () => 'well');

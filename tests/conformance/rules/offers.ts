@@ -163,7 +163,7 @@ export const offers: readonly Rule[] = [
   {
     id: 'offers/start-of-remembered',
     sentence:
-      'report that end again, with a new report id … It bears the activation_epoch and the occurred_at_ms that it had the first time.',
+      'report that end again, with a new report id … It has the same activation_epoch and occurred_at_ms as the first time.',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -219,7 +219,7 @@ export const offers: readonly Rule[] = [
   },
   {
     id: 'offers/start-without-offer',
-    sentence: 'what is STARTED gets start again, without an offer',
+    sentence: 'one that is STARTED gets start again, without an offer',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
@@ -237,7 +237,7 @@ export const offers: readonly Rule[] = [
   {
     id: 'offers/interrupted-waits',
     sentence:
-      'keep STARTED, interrupted, with its parts, and wait for the start, drop or revoke of the next session; do not begin by yourself',
+      'keep STARTED, interrupted, with its parts, and wait for the start, drop or revoke of the next session; do not begin without a start',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);

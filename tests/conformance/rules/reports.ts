@@ -280,7 +280,7 @@ export const reports: readonly Rule[] = [
   {
     id: 'reports/taken-epoch',
     sentence:
-      'An offer alone does not raise it, nor does work of another kind … So reports and uploads bear the taken epoch. Those that are stored with a change (the snapshot, the result) bear the new one',
+      'An offer alone does not raise it, nor does work of another kind … So reports and uploads carry the taken epoch. Reports that are stored with a change (the snapshot, the result) carry the new epoch',
     prove: async (stage) => {
       stage.cloud.onUrl = () => undefined;
       const link = await stage.begin();

@@ -268,7 +268,7 @@ export const session: readonly Rule[] = [
   {
     id: 'session/one-stream',
     sentence:
-      'A session is over with go_away … From then on, ignore everything that still comes on the old stream.',
+      'A session is over with go_away … From then on, ignore everything that arrives on the old stream.',
     prove: async (stage) => {
       stage.cloud.endsWithClient = false;
       const old = await stage.begin();

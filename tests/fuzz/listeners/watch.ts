@@ -24,7 +24,7 @@ export async function unchangeable({
       async ({ developerId }) => (await admin.devices.listApplications({ developerId })).applications,
     ),
   );
-  const letters = await Promise.all(
+  const lists = await Promise.all(
     admin.deadLetters.map(async (one) => (await one.listDeadLetters({ limit: 1000 })).deadLetters),
   );
   return {
@@ -42,7 +42,7 @@ export async function unchangeable({
     ...{ developers, applications },
     devices: (await admin.devices.listDevices({ limit: 100 })).devices.map((device) => device.deviceId),
     callbacks: sink.count(watchedPath),
-    'dead letters': letters.flat().filter(({ error }) => !forOperators.test(error)),
+    'dead letters': lists.flat().filter(({ error }) => !forOperators.test(error)),
   };
 }
 

@@ -26,7 +26,7 @@ export type CatalogEntry = Message<"headset.device_link.v1.CatalogEntry"> & {
   operationId: string;
 
   /**
-   * The oldest client and firmware versions that know it (specification API 5); empty: any.
+   * The minimum client and firmware versions that support it (specification API 5); empty: any.
    *
    * @generated from field: string minimum_client_version = 2;
    */
@@ -43,7 +43,7 @@ export type CatalogEntry = Message<"headset.device_link.v1.CatalogEntry"> & {
   resultForm: ResultForm;
 
   /**
-   * The headset reports its progress, and callbacks pass the progress on.
+   * The headset reports its progress, and callbacks contain the progress.
    *
    * @generated from field: bool reports_progress = 5;
    */
@@ -55,14 +55,14 @@ export type CatalogEntry = Message<"headset.device_link.v1.CatalogEntry"> & {
   latestBy: LatestBy;
 
   /**
-   * The called app may send its own answer, which has its own callback.
+   * The called app may send its own answer, for which there is a separate callback.
    *
    * @generated from field: bool app_answers = 7;
    */
   appAnswers: boolean;
 
   /**
-   * It changes which application has the device, and has its own call in the devices service.
+   * It changes which application has the device, and the devices service has a separate call for it.
    *
    * @generated from field: bool changes_activation = 8;
    */
@@ -143,7 +143,8 @@ export const ResultFormSchema: GenEnum<ResultForm> = /*@__PURE__*/
   enumDesc(file_device_link_v1_catalog, 0);
 
 /**
- * When a headset comes online, only the latest of several transactions continues. This says which ones compete.
+ * When a headset comes online, only the latest of several competing transactions continues. Defines which ones
+ * compete.
  *
  * @generated from enum headset.device_link.v1.LatestBy
  */
@@ -169,7 +170,8 @@ export const LatestBy = {
 } as const;
 
 /**
- * When a headset comes online, only the latest of several transactions continues. This says which ones compete.
+ * When a headset comes online, only the latest of several competing transactions continues. Defines which ones
+ * compete.
  *
  * @generated from enum headset.device_link.v1.LatestBy
  */
@@ -188,8 +190,8 @@ export const catalog: GenExtension<FieldOptions, CatalogEntry> = /*@__PURE__*/
   extDesc(file_device_link_v1_catalog, 0);
 
 /**
- * On a field of an operation that is a secret, or free content that may hold one. Nobody needs it once the
- * transaction has ended, so the cloud stores it no longer than that.
+ * Set on a field of an operation that is a secret, or free content that may contain one. The cloud deletes the
+ * field at the end of the transaction, because it is not needed any more.
  *
  * @generated from extension: bool erased_at_end = 50002;
  */

@@ -57,15 +57,15 @@ export type HandOver = Message<"headset.device_link.v1.HandOver"> & {
   offer?: Offer | undefined;
 
   /**
-   * In a forwarded call: the session that the directory named. An older session does not take the transaction.
+   * In a forwarded call: the session that the directory named. An older session does not accept the transaction.
    *
    * @generated from field: uint64 session_epoch = 3;
    */
   sessionEpoch: bigint;
 
   /**
-   * The device's operation before this one. A session that has neither received it nor been judged since then
-   * is judged again first, so that operations are offered in the order of their creation. 0: none, or unknown.
+   * The device's previous operation. A session that has not received it, and was not reconciled since its creation,
+   * is reconciled first, so that operations are offered in the order of their creation. 0: none, or unknown.
    *
    * @generated from field: int64 previous_transaction_id = 4;
    */
@@ -84,7 +84,7 @@ export const HandOverSchema: GenMessage<HandOver> = /*@__PURE__*/
  */
 export type DeliverResponse = Message<"headset.device_link.v1.DeliverResponse"> & {
   /**
-   * The outcome of each, in the order of the request. A failure does not affect the others.
+   * One outcome per transaction, in the order of the request. A failure does not affect the others.
    *
    * @generated from field: repeated headset.device_link.v1.HandOverOutcome outcomes = 1;
    */
@@ -107,7 +107,7 @@ export type HandOverOutcome = Message<"headset.device_link.v1.HandOverOutcome"> 
    */
   kind: {
     /**
-     * The session that took the offer; 0 when the headset is away.
+     * The session that accepted the offer; 0 if the headset has no session.
      *
      * @generated from field: uint64 session_epoch = 1;
      */
@@ -115,7 +115,7 @@ export type HandOverOutcome = Message<"headset.device_link.v1.HandOverOutcome"> 
     case: "sessionEpoch";
   } | {
     /**
-     * Why it is unknown whether the session took the offer. The caller tries again later.
+     * Error after which it is unknown whether the session accepted the offer. The caller retries later.
      *
      * @generated from field: string failure = 2;
      */
@@ -193,7 +193,7 @@ export type JudgeAgainRequest = Message<"headset.device_link.v1.JudgeAgainReques
   deviceId: string;
 
   /**
-   * The session that is meant, no other one.
+   * Only the session with this epoch is reconciled.
    *
    * @generated from field: uint64 session_epoch = 2;
    */
@@ -271,7 +271,7 @@ export type CloseSessionRequest = Message<"headset.device_link.v1.CloseSessionRe
   deviceId: string;
 
   /**
-   * Sessions of the headset below this epoch are over.
+   * Sessions of the headset below this epoch have ended.
    *
    * @generated from field: uint64 below_epoch = 2;
    */
@@ -299,13 +299,13 @@ export const CloseSessionResponseSchema: GenMessage<CloseSessionResponse> = /*@_
   messageDesc(file_device_link_v1_delivery, 11);
 
 /**
- * For the transactions service. A call may reach any instance; it is forwarded to the one that holds the session.
+ * For the transactions service. A call may reach any instance, which forwards it to the instance with the session.
  *
  * @generated from service headset.device_link.v1.DeliveryService
  */
 export const DeliveryService: GenService<{
   /**
-   * Hands transactions over to the headsets' sessions, many in one call. Stores nothing.
+   * Dispatches transactions to the headsets' sessions, many in one call. Stores nothing.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.Deliver
    */
@@ -315,7 +315,7 @@ export const DeliveryService: GenService<{
     output: typeof DeliverResponseSchema;
   },
   /**
-   * Tells the session to forget transactions that were canceled.
+   * Drops canceled transactions in the session.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.Withdraw
    */
@@ -325,8 +325,8 @@ export const DeliveryService: GenService<{
     output: typeof WithdrawResponseSchema;
   },
   /**
-   * Has the headset's session judged again soon (rule B5): there is something for it that its judgement did
-   * not bring. Does nothing if that session is over.
+   * Reconciles the headset's session again soon (rule B5), because transactions has operations that the last
+   * reconciliation did not return. Does nothing if the session has ended.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.JudgeAgain
    */
@@ -336,7 +336,7 @@ export const DeliveryService: GenService<{
     output: typeof JudgeAgainResponseSchema;
   },
   /**
-   * Returns which of these headsets have a live session.
+   * Returns which of these headsets have a session.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.GetPresence
    */
@@ -346,8 +346,8 @@ export const DeliveryService: GenService<{
     output: typeof GetPresenceResponseSchema;
   },
   /**
-   * From one instance to another: the headset has opened a newer session elsewhere. Closes an older
-   * session with GoAway SUPERSEDED; does nothing if there is none. Idempotent.
+   * From one instance to another: the headset has a newer session at the caller. Closes the older session with GoAway
+   * SUPERSEDED; does nothing if there is none. Idempotent.
    *
    * @generated from rpc headset.device_link.v1.DeliveryService.CloseSession
    */

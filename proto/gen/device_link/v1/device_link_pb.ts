@@ -24,7 +24,7 @@ export type ConnectRequest = Message<"headset.device_link.v1.ConnectRequest"> & 
    */
   body: {
     /**
-     * Exactly once, first.
+     * The first message, sent once.
      *
      * @generated from field: headset.device_link.v1.Hello hello = 1;
      */
@@ -32,7 +32,7 @@ export type ConnectRequest = Message<"headset.device_link.v1.ConnectRequest"> & 
     case: "hello";
   } | {
     /**
-     * Answer to each Offer: the headset holds the transaction and asks for permission to start.
+     * Answer to each Offer: the headset holds the transaction and requests its start.
      *
      * @generated from field: headset.device_link.v1.Ready ready = 2;
      */
@@ -40,7 +40,7 @@ export type ConnectRequest = Message<"headset.device_link.v1.ConnectRequest"> & 
     case: "ready";
   } | {
     /**
-     * Everything that must not be lost. The headset keeps it until it is acknowledged.
+     * Data that must not be lost. The headset keeps a report until it is acknowledged.
      *
      * @generated from field: headset.device_link.v1.Report report = 3;
      */
@@ -48,7 +48,7 @@ export type ConnectRequest = Message<"headset.device_link.v1.ConnectRequest"> & 
     case: "report";
   } | {
     /**
-     * Asks for an address for a load or an upload. Not kept: the headset asks again after a reconnect.
+     * Requests a URL for a download or an upload. Not kept: the headset repeats the request after a reconnect.
      *
      * @generated from field: headset.device_link.v1.UrlRequest url_request = 4;
      */
@@ -172,8 +172,8 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   hardware?: Hardware | undefined;
 
   /**
-   * Every transaction that is OFFERED, STARTED or FINISHED. This is not a request: the cloud offers, starts,
-   * drops or revokes by itself.
+   * All transactions that are OFFERED, STARTED or FINISHED. This is not a request: the cloud decides what to offer,
+   * start, drop or revoke.
    *
    * @generated from field: repeated headset.device_link.v1.HeldTransaction held = 7;
    */
@@ -201,9 +201,9 @@ export type Hello = Message<"headset.device_link.v1.Hello"> & {
   knowsRevoke: boolean;
 
   /**
-   * The highest report id that the headset has used; absent if the client does not tell it, or keeps reports
-   * without a number. The software in the hello is newer than every inventory report up to this id, and older
-   * than those after it.
+   * The highest report id that the headset has used; absent if the client does not send it, or keeps reports without
+   * a number. The software in the hello is newer than every inventory report up to this id, and older than later
+   * ones.
    *
    * @generated from field: optional uint64 last_report_id = 11;
    */
@@ -295,8 +295,8 @@ export const HeldTransactionSchema: GenMessage<HeldTransaction> = /*@__PURE__*/
  */
 export type Welcome = Message<"headset.device_link.v1.Welcome"> & {
   /**
-   * Rises with each session of this headset; the newest session wins. A headset ignores messages that
-   * still come on an earlier stream.
+   * Rises with each session of this headset; the newest session wins. A headset ignores messages that arrive on an
+   * earlier stream.
    *
    * @generated from field: uint64 session_epoch = 1;
    */
@@ -318,8 +318,8 @@ export type Welcome = Message<"headset.device_link.v1.Welcome"> & {
   ackedReportId: bigint;
 
   /**
-   * The device's activation as it was when this session was registered, or newer. Absent: the cloud
-   * cannot tell at the moment; the headset keeps what it knows.
+   * The device's activation when this session was registered, or newer. Absent: the activation cannot be read now;
+   * the headset keeps the activation that it has stored.
    *
    * @generated from field: headset.device_link.v1.CurrentActivation activation = 4;
    */
@@ -334,9 +334,9 @@ export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 6);
 
 /**
- * Which application has the device now. A headset learns it from here as well as from the transaction of
- * the change, which may have been canceled before it arrived. Ignored when epoch is below the newest that
- * the headset knows.
+ * The application that has the device now. A headset learns it from this message and from the transaction of the
+ * change, which may have been canceled before it arrived. Ignored if epoch is below the newest epoch that the headset
+ * knows.
  *
  * @generated from message headset.device_link.v1.CurrentActivation
  */
@@ -368,15 +368,15 @@ export type CurrentActivation = Message<"headset.device_link.v1.CurrentActivatio
   clientId: string;
 
   /**
-   * Empty when the activation gave none. A secret: never logged.
+   * Empty if the activation has none. A secret: never logged.
    *
    * @generated from field: string client_secret = 5;
    */
   clientSecret: string;
 
   /**
-   * The epoch since which this application has had the device without a break. If it is above the stored
-   * one, the headset reports a snapshot.
+   * The epoch since which this application has had the device without interruption. If it is above the stored one,
+   * the headset reports a snapshot.
    *
    * @generated from field: uint64 since_epoch = 6;
    */
@@ -391,9 +391,9 @@ export const CurrentActivationSchema: GenMessage<CurrentActivation> = /*@__PURE_
   messageDesc(file_device_link_v1_device_link, 7);
 
 /**
- * A transaction to hold; the headset always answers with Ready. It is offered at most once in a session, but
- * may be offered again in later ones; its id makes it take effect once. Offers come in the order in which the
- * transactions were created; their ids may be out of that order. A repeated offer may have another attempt,
+ * A transaction to hold; the headset always answers with Ready. It is offered at most once in a session, and may be
+ * offered again in later sessions; its id makes it take effect once. Offers are sent in the order in which the
+ * transactions were created; their ids may be in another order. A repeated offer may have another attempt,
  * traceparent and ticket (the newest count); everything else is the same.
  *
  * @generated from message headset.device_link.v1.Offer
@@ -405,23 +405,23 @@ export type Offer = Message<"headset.device_link.v1.Offer"> & {
   transactionId: bigint;
 
   /**
-   * Number of re-deliveries that the cloud has counted so far; 0 for the first delivery. For the headset's
-   * log only: it does not change what the headset does.
+   * Number of repeated offers that the cloud has counted so far; 0 for the first offer. For the headset's log only:
+   * it does not change the behavior of the headset.
    *
    * @generated from field: uint32 attempt = 2;
    */
   attempt: number;
 
   /**
-   * The name of the integrator's call that made the transaction; for logs.
+   * The operationId of the integrator's call that created the transaction; for logs.
    *
    * @generated from field: string operation_id = 3;
    */
   operationId: string;
 
   /**
-   * A transaction of an older epoch than the newest that the headset knows is held like any other. The
-   * headset answers its Start with a failed Result, without an effect (a Deactivate: with a successful one).
+   * A transaction of an older epoch than the newest that the headset knows is held like any other. The headset
+   * answers its Start with a failed Result, without an effect (a Deactivate: with a successful one).
    *
    * @generated from field: uint64 activation_epoch = 4;
    */
@@ -440,7 +440,7 @@ export type Offer = Message<"headset.device_link.v1.Offer"> & {
   operation?: Operation | undefined;
 
   /**
-   * W3C trace context of the call that made the transaction; empty when not traced.
+   * W3C trace context of the call that created the transaction; empty without a trace.
    *
    * @generated from field: string traceparent = 7;
    */
@@ -455,8 +455,8 @@ export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 8);
 
 /**
- * What to do. One kind for each operation that reaches a headset. An unknown kind ends with a failed Result.
- * The options in brackets are for the cloud.
+ * The operation to perform. One kind for each operation that reaches a headset. An unknown kind ends with a failed
+ * Result. The options in brackets are for the cloud.
  *
  * @generated from message headset.device_link.v1.Operation
  */
@@ -583,8 +583,8 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 9);
 
 /**
- * An application has the headset now: the headset erases what another application stored, then stores this. The
- * effect begins with the erasure, or else when this is stored.
+ * An application has the headset now: the headset erases the data of another application, then stores this message.
+ * The effect begins with the erasure, or, without one, when this message is stored.
  *
  * @generated from message headset.device_link.v1.Activate
  */
@@ -600,7 +600,7 @@ export type Activate = Message<"headset.device_link.v1.Activate"> & {
   clientId: string;
 
   /**
-   * Empty when the activation gave none.
+   * Empty if the activation has none.
    *
    * @generated from field: string client_secret = 3;
    */
@@ -615,7 +615,7 @@ export const ActivateSchema: GenMessage<Activate> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 10);
 
 /**
- * No application has the headset any more: the headset erases what this application stored.
+ * No application has the headset any more: the headset erases the data of this application.
  *
  * @generated from message headset.device_link.v1.Deactivate
  */
@@ -911,7 +911,7 @@ export const ApplyLauncherKeysSchema: GenMessage<ApplyLauncherKeys> = /*@__PURE_
   messageDesc(file_device_link_v1_device_link, 18);
 
 /**
- * The file to load, and how to check that it is complete.
+ * The file to download, and how to check that it is complete.
  *
  * @generated from message headset.device_link.v1.Artifact
  */
@@ -929,8 +929,8 @@ export type Artifact = Message<"headset.device_link.v1.Artifact"> & {
   sha256: Uint8Array;
 
   /**
-   * For a UrlRequest. The address in the answer serves ranges, so that an interrupted load can be resumed.
-   * Valid as long as the transaction, unless the artifact is withdrawn.
+   * For a UrlRequest. The URL in the answer supports ranges, so that an interrupted download can be resumed. Valid as
+   * long as the transaction, unless the artifact is withdrawn.
    *
    * @generated from field: bytes ticket = 3;
    */
@@ -945,7 +945,7 @@ export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 19);
 
 /**
- * Loads, checks and installs an app. The effect begins with the installation, so a load can be given up.
+ * Downloads, checks and installs an app. The effect begins with the installation, so a download can be given up.
  *
  * @generated from message headset.device_link.v1.UpdateApp
  */
@@ -1190,8 +1190,9 @@ export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 31);
 
 /**
- * Permission to have the effect, in the order of the starts; only a loading update may be overtaken. The cloud repeats it when Ready is repeated. For a transaction that hello
- * held as STARTED, it comes in each session without an Offer; interrupted work continues then, and not before.
+ * Permission to have the effect, in the order of the starts; only a loading update may be overtaken. The cloud
+ * repeats it when Ready is repeated. For a transaction that hello held as STARTED, it comes in each session without
+ * an Offer; interrupted work continues then, and not before.
  *
  * @generated from message headset.device_link.v1.Start
  */
@@ -1264,8 +1265,8 @@ export const RevokeSchema: GenMessage<Revoke> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 34);
 
 /**
- * Ids rise by one for each report of a headset over its whole life (the counter survives restarts). They give
- * the order of events.
+ * Ids rise by one for each report of a headset over its whole life (the counter survives restarts). They define the
+ * order of events.
  *
  * @generated from message headset.device_link.v1.Report
  */
@@ -1389,8 +1390,8 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
   activationEpoch: bigint;
 
   /**
-   * For a StateChange or Inventory: the complete present state, reported once because another application
-   * has the device, and stored in one step with its activation. Nobody is notified of it.
+   * For a StateChange or Inventory: the complete current state, reported once because another application has the
+   * device, and stored in one step with its activation. No callback is sent for it.
    *
    * @generated from field: bool snapshot = 21;
    */
@@ -1481,7 +1482,7 @@ export const RevokedSchema: GenMessage<Revoked> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 38);
 
 /**
- * What a connectivity operation found.
+ * Result of a connectivity operation.
  *
  * @generated from message headset.device_link.v1.ConnectivityResult
  */
@@ -1644,7 +1645,7 @@ export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 42);
 
 /**
- * The called app's own answer; comes once for a command, at any time.
+ * The called app's own answer; sent once for a command, at any time.
  *
  * @generated from message headset.device_link.v1.AppAnswer
  */
@@ -2020,7 +2021,7 @@ export const SpeechUsageSchema: GenMessage<SpeechUsage> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 54);
 
 /**
- * Asks for an address. The answer has the same request_id.
+ * Requests a URL. The answer has the same request_id.
  *
  * @generated from message headset.device_link.v1.UrlRequest
  */
@@ -2037,7 +2038,7 @@ export type UrlRequest = Message<"headset.device_link.v1.UrlRequest"> & {
    */
   about: {
     /**
-     * To load an update: the ticket of its artifact.
+     * Download of an update: the ticket of its artifact.
      *
      * @generated from field: bytes download_ticket = 2;
      */
@@ -2045,7 +2046,7 @@ export type UrlRequest = Message<"headset.device_link.v1.UrlRequest"> & {
     case: "downloadTicket";
   } | {
     /**
-     * To upload a file to the integrator.
+     * Upload of a file to the integrator.
      *
      * @generated from field: headset.device_link.v1.UploadRequest upload = 3;
      */
@@ -2102,7 +2103,7 @@ export type UrlAnswer = Message<"headset.device_link.v1.UrlAnswer"> & {
   requestId: bigint;
 
   /**
-   * Empty when refused. For GET with Range (loads), or for one PUT of the whole file (uploads).
+   * Empty if refused. For GET with Range (downloads), or for one PUT of the whole file (uploads).
    *
    * @generated from field: string url = 2;
    */
@@ -2121,7 +2122,7 @@ export type UrlAnswer = Message<"headset.device_link.v1.UrlAnswer"> & {
   refusal: UrlRefusal;
 
   /**
-   * With UNAVAILABLE: wait before asking again; milliseconds.
+   * With UNAVAILABLE: delay before the next request; milliseconds.
    *
    * @generated from field: uint32 retry_after_ms = 5;
    */
@@ -2158,7 +2159,7 @@ export const LocationSchema: GenMessage<Location> = /*@__PURE__*/
   messageDesc(file_device_link_v1_device_link, 58);
 
 /**
- * The session is over with this message; the cloud then ends the stream.
+ * The session has ended with this message; the cloud then ends the stream.
  *
  * @generated from message headset.device_link.v1.GoAway
  */
@@ -2200,14 +2201,14 @@ export const HeldState = {
   OFFERED: 1,
 
   /**
-   * Started, no end yet. If it may continue, the cloud sends Start again, without an Offer.
+   * Started and not ended. If it may continue, the cloud sends Start again, without an Offer.
    *
    * @generated from enum value: HELD_STATE_STARTED = 2;
    */
   STARTED: 2,
 
   /**
-   * Ended; its Result or Revoked report is kept and will be sent (again).
+   * Ended; its Result or Revoked report is kept and will be sent, or sent again.
    *
    * @generated from enum value: HELD_STATE_FINISHED = 3;
    */
@@ -2563,7 +2564,7 @@ export const UrlRefusal = {
   NOT_ASSOCIATED: 2,
 
   /**
-   * The integrator gave no signed URL.
+   * The integrator returned no signed URL.
    *
    * @generated from enum value: URL_REFUSAL_NO_SIGNED_URL = 3;
    */
@@ -2584,7 +2585,7 @@ export const UrlRefusal = {
   NOT_FOUND: 5,
 
   /**
-   * A part of the platform is unavailable: ask again after retry_after_ms.
+   * A part of the platform is unavailable: request again after retry_after_ms.
    *
    * @generated from enum value: URL_REFUSAL_UNAVAILABLE = 6;
    */
@@ -2619,30 +2620,29 @@ export const GoAwayReason = {
   SUPERSEDED: 1,
 
   /**
-   * The server is draining, or the session has lasted for as long as one may: connect again after
-   * retry_after_ms.
+   * The server is draining, or the session has reached its maximum age: connect again after retry_after_ms.
    *
    * @generated from enum value: GO_AWAY_REASON_DRAINING = 2;
    */
   DRAINING: 2,
 
   /**
-   * Within 30 s, an offer got no ready or the headset read nothing: back off.
+   * An offer got no ready, or the headset did not read, for 30 s: back off.
    *
    * @generated from enum value: GO_AWAY_REASON_UNRESPONSIVE = 3;
    */
   UNRESPONSIVE: 3,
 
   /**
-   * The activation has changed, and the transaction of the change was canceled before its start. Work of the
-   * new activation waits for the next welcome, which tells it: back off, and connect again.
+   * The activation has changed, and the transaction of the change was canceled before its start. Work of the new
+   * activation waits for the next welcome, which contains the activation: back off, and connect again.
    *
    * @generated from enum value: GO_AWAY_REASON_ACTIVATION = 4;
    */
   ACTIVATION: 4,
 
   /**
-   * The key that this session signed in with was removed: back off, and connect with another key.
+   * The key of this session was removed: back off, and connect with another key.
    *
    * @generated from enum value: GO_AWAY_REASON_KEY_REMOVED = 5;
    */
@@ -2661,8 +2661,8 @@ export const GoAwayReasonSchema: GenEnum<GoAwayReason> = /*@__PURE__*/
   enumDesc(file_device_link_v1_device_link, 9);
 
 /**
- * The service that headsets connect to: one bidirectional stream per headset. README.md beside this file
- * is the documentation of the protocol; this file is its grammar.
+ * The service that headsets connect to: one bidirectional stream per headset. README.md in this folder documents the
+ * protocol; this file defines its messages.
  *
  * @generated from service headset.device_link.v1.HeadsetLinkService
  */

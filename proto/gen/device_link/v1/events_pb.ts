@@ -15,9 +15,9 @@ export const file_device_link_v1_events: GenFile = /*@__PURE__*/
   fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEipgIKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSAASMgoHb2ZmbGluZRgGIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmbGluZUgAEhgKEGFjdGl2YXRpb25fZXBvY2gYByABKAQSFwoPc2hhcmVkX2lkZW50aXR5GAggASgIQgYKBGJvZHkiHgoHT2ZmbGluZRITCgtlbmRlZF9hdF9tcxgBIAEoA0KJAQobY2xvdWQuaGVhZHNldC5kZXZpY2VsaW5rLnYxQgtFdmVudHNQcm90b1ABWjJoZWFkc2V0LmNsb3VkL3Byb3RvY29sL2RldmljZV9saW5rL3YxO2RldmljZWxpbmt2MaICA0hDTKoCGkhlYWRzZXRDbG91ZC5EZXZpY2VMaW5rLlYxugIDSENMYgZwcm90bzM", [file_device_link_v1_device_link]);
 
 /**
- * Topics transaction-reports (results, progress, apps' answers) and device-reports (headsets' reports
- * of their own state); a hello is published to both. Key = device id. Published by device-link, and
- * acknowledged to the headset only when durable. May come twice: report_id makes it idempotent.
+ * Topics transaction-reports (results, progress, apps' answers) and device-reports (headsets' reports of their own
+ * state); a hello is published to both. Key = device id. Published by device-link, and acknowledged to the headset
+ * only when durable. May arrive more than once: report_id makes it idempotent.
  *
  * @generated from message headset.device_link.v1.DeviceReportEvent
  */
@@ -50,7 +50,7 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
     case: "report";
   } | {
     /**
-     * A session began; the headset's hello.
+     * A session began: the headset's hello.
      *
      * @generated from field: headset.device_link.v1.Hello hello = 5;
      */
@@ -58,7 +58,7 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
     case: "hello";
   } | {
     /**
-     * The headset has had no session for a while (rule A21); topic device-reports only.
+     * The headset has been without a session for some time (rule A21); topic device-reports only.
      *
      * @generated from field: headset.device_link.v1.Offline offline = 6;
      */
@@ -91,8 +91,7 @@ export const DeviceReportEventSchema: GenMessage<DeviceReportEvent> = /*@__PURE_
   messageDesc(file_device_link_v1_events, 0);
 
 /**
- * The headset's newest session (session_epoch of the event) ended at ended_at_ms, and no newer one has
- * begun since.
+ * The headset's newest session (session_epoch of the event) ended at ended_at_ms, and no newer one has begun since.
  *
  * @generated from message headset.device_link.v1.Offline
  */

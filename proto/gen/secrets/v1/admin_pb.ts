@@ -328,8 +328,8 @@ export const SecretsAdminService: GenService<{
     output: typeof GetSecretsResponseSchema;
   },
   /**
-   * Checks the next values of a place. With `reseal`, it moves them to the sealing key. The call may be interrupted and
-   * repeated at any time, because it replaces each value by a conditional update.
+   * Inspects the next values of a place. With `reseal`, re-encrypts them with the sealing key. The call may be
+   * interrupted and repeated at any time, because it replaces each value by a conditional update.
    *
    * @generated from rpc headset.secrets.v1.SecretsAdminService.LookThroughSecrets
    */

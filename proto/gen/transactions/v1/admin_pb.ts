@@ -28,7 +28,7 @@ export type ListTransactionsOfDeviceRequest = Message<"headset.transactions.v1.L
   deviceId: string;
 
   /**
-   * Only unprocessed ones.
+   * Only unprocessed transactions.
    *
    * @generated from field: bool open_only = 2;
    */
@@ -71,21 +71,21 @@ export const ListTransactionsOfDeviceResponseSchema: GenMessage<ListTransactions
  */
 export type FindTransactionsRequest = Message<"headset.transactions.v1.FindTransactionsRequest"> & {
   /**
-   * Empty: of every application; only for unprocessed ones.
+   * Empty: all applications; allowed for unprocessed transactions only.
    *
    * @generated from field: string application_id = 1;
    */
   applicationId: string;
 
   /**
-   * Unspecified: all unprocessed ones.
+   * Unspecified: all unprocessed transactions.
    *
    * @generated from field: headset.transactions.v1.TransactionStatus status = 2;
    */
   status: TransactionStatus;
 
   /**
-   * Only such as were created before; milliseconds since 1970, 0: all.
+   * Only transactions created before this time; milliseconds since 1970, 0: all.
    *
    * @generated from field: int64 created_before_ms = 3;
    */
@@ -155,7 +155,7 @@ export type ShowTransactionResponse = Message<"headset.transactions.v1.ShowTrans
   attempts: number;
 
   /**
-   * The newest session to which it was sent; 0 if none.
+   * The newest session in which it was offered; 0 if none.
    *
    * @generated from field: uint64 session_epoch = 3;
    */
@@ -167,29 +167,28 @@ export type ShowTransactionResponse = Message<"headset.transactions.v1.ShowTrans
   activationEpoch: bigint;
 
   /**
-   * Message of its end; empty while it has not ended.
+   * Message of its end; empty while it is unprocessed.
    *
    * @generated from field: string end_message = 5;
    */
   endMessage: string;
 
   /**
-   * Events stored with it and not yet published.
+   * Number of events that are stored with it and not published.
    *
    * @generated from field: uint32 outbox_size = 6;
    */
   outboxSize: number;
 
   /**
-   * The headset was asked to revoke it and has not answered: the message of its cancellation. Empty: the
-   * headset was not asked.
+   * Message of the requested cancellation, until the headset answers it. Empty: no cancellation is requested.
    *
    * @generated from field: string wished_cancellation = 7;
    */
   wishedCancellation: string;
 
   /**
-   * Since when the headset is asked; milliseconds since 1970, 0: it was not asked.
+   * When the cancellation was requested; milliseconds since 1970, 0: it was not requested.
    *
    * @generated from field: int64 wished_at_ms = 8;
    */
@@ -213,42 +212,42 @@ export type ForgetDeviceRequest = Message<"headset.transactions.v1.ForgetDeviceR
   deviceId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * The same in all calls of one run of the command, which leaves one record.
+   * Id of one run of the command, the same in all its calls. One run writes one audit record.
    *
    * @generated from field: string run = 3;
    */
   run: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
 
   /**
-   * Those of an earlier answer whose callbacks are removed, to be removed now.
+   * Transactions of an earlier response whose callbacks are removed. The call removes these transactions.
    *
    * @generated from field: repeated int64 transaction_ids = 5;
    */
   transactionIds: bigint[];
 
   /**
-   * `next` of the answer before; empty: from the beginning.
+   * `next` of the previous response. Empty: start at the beginning.
    *
    * @generated from field: string after = 6;
    */
   after: string;
 
   /**
-   * Unprocessed ones of the page are canceled, with their callback.
+   * Cancels the unprocessed transactions of the page, with their callbacks.
    *
    * @generated from field: bool end_open = 7;
    */
@@ -272,14 +271,14 @@ export type ForgetDeviceResponse = Message<"headset.transactions.v1.ForgetDevice
   forgotten: Forgotten[];
 
   /**
-   * The next page: transactions that have ended and owe nothing.
+   * The next page: transactions that have ended and have no pending events.
    *
    * @generated from field: repeated int64 transaction_ids = 2;
    */
   transactionIds: bigint[];
 
   /**
-   * Of the same page: not processed, and with callbacks that are not in the log yet.
+   * Numbers of transactions of the page that are unprocessed, and that have unpublished callbacks.
    *
    * @generated from field: uint32 open = 3;
    */
@@ -291,7 +290,7 @@ export type ForgetDeviceResponse = Message<"headset.transactions.v1.ForgetDevice
   owing: number;
 
   /**
-   * Empty: there are no more.
+   * Empty: this is the last page.
    *
    * @generated from field: string next = 5;
    */
@@ -315,35 +314,35 @@ export type ForgetApplicationRequest = Message<"headset.transactions.v1.ForgetAp
   applicationId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * The same in all calls of one run of the command, which leaves one record.
+   * Id of one run of the command, the same in all its calls. One run writes one audit record.
    *
    * @generated from field: string run = 3;
    */
   run: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
 
   /**
-   * `next` of the answer before; 0: from the beginning.
+   * `next` of the previous response. 0: start at the beginning.
    *
    * @generated from field: int64 after = 5;
    */
   after: bigint;
 
   /**
-   * Unprocessed ones of the page are canceled, with their callback.
+   * Cancels the unprocessed transactions of the page, with their callbacks.
    *
    * @generated from field: bool end_open = 6;
    */
@@ -367,7 +366,7 @@ export type ForgetApplicationResponse = Message<"headset.transactions.v1.ForgetA
   forgotten: Forgotten[];
 
   /**
-   * Of this page: not processed, and with callbacks that are not in the log yet.
+   * Numbers of transactions of the page that are unprocessed, and that have unpublished callbacks.
    *
    * @generated from field: uint32 open = 2;
    */
@@ -379,7 +378,7 @@ export type ForgetApplicationResponse = Message<"headset.transactions.v1.ForgetA
   owing: number;
 
   /**
-   * 0: there are no more.
+   * 0: this is the last page.
    *
    * @generated from field: int64 next = 4;
    */
@@ -408,7 +407,7 @@ export const TransactionsAdminService: GenService<{
     output: typeof ListTransactionsOfDeviceResponseSchema;
   },
   /**
-   * By application, state and age, oldest first.
+   * Lists transactions by application, state and age, oldest first.
    *
    * @generated from rpc headset.transactions.v1.TransactionsAdminService.FindTransactions
    */
@@ -426,7 +425,7 @@ export const TransactionsAdminService: GenService<{
     output: typeof ShowTransactionResponseSchema;
   },
   /**
-   * Removes transactions of a device, and tells the next ones that may be removed, in pages (ADR 0047).
+   * Removes transactions of a device, and returns the next ones that may be removed, in pages (ADR 0047).
    *
    * @generated from rpc headset.transactions.v1.TransactionsAdminService.ForgetDevice
    */

@@ -28,7 +28,7 @@ export type DrawTransactionIdRequest = Message<"headset.transactions.v1.DrawTran
   deviceId: string;
 
   /**
-   * The call is refused when the device has as many unprocessed transactions; 0: no limit.
+   * Rejects the call if the device has this number of unprocessed transactions; 0: no limit.
    *
    * @generated from field: uint32 device_unprocessed_limit = 2;
    */
@@ -86,15 +86,15 @@ export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTr
   operationId: string;
 
   /**
-   * What distinguishes transactions for 'latest' in addition to operation_id; empty, or "package@version" for updates.
+   * Distinguishes transactions for 'latest', in addition to operation_id; empty, or "package@version" for updates.
    *
    * @generated from field: string subject = 5;
    */
   subject: string;
 
   /**
-   * Epoch of the activation that the caller saw. If transactions knows a newer activation, the create
-   * fails with FAILED_PRECONDITION device_not_activated.
+   * Activation epoch that the caller has read. If transactions has a newer activation, the create fails with
+   * FAILED_PRECONDITION device_not_activated.
    *
    * @generated from field: uint64 activation_epoch = 6;
    */
@@ -106,22 +106,23 @@ export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTr
   operation?: Operation | undefined;
 
   /**
-   * Raises the device's floor in the same update: all earlier unprocessed transactions are canceled.
+   * Advances the device's minimum activation epoch in the same update: all earlier unprocessed transactions are
+   * canceled.
    *
    * @generated from field: headset.transactions.v1.FloorReason raises_floor = 8;
    */
   raisesFloor: FloorReason;
 
   /**
-   * The transaction ends at once with this failure message and is not delivered (rule A8, no target).
+   * The transaction ends at once with this failure message and is not offered (rule A8, no target).
    *
    * @generated from field: string fail_message = 9;
    */
   failMessage: string;
 
   /**
-   * If the headset's client is older, the transaction fails when the headset asks to start it (rule C14);
-   * empty: any.
+   * Minimum client version. With an older client, the transaction fails instead of a start grant (rule C14); empty:
+   * any.
    *
    * @generated from field: string minimum_client_version = 10;
    */
@@ -135,7 +136,7 @@ export type CreateTransactionRequest = Message<"headset.transactions.v1.CreateTr
   minimumFirmwareVersion: string;
 
   /**
-   * The create is refused when the device has as many unprocessed transactions; 0: no limit (ADR 0040).
+   * Rejects the create if the device has this number of unprocessed transactions; 0: no limit (ADR 0040).
    *
    * @generated from field: uint32 device_unprocessed_limit = 12;
    */
@@ -327,8 +328,8 @@ export type ListTransactionsResponse = Message<"headset.transactions.v1.ListTran
   isNext: boolean;
 
   /**
-   * Every transaction that ended at this time or later is kept, and every one that has not ended; absent: none
-   * was deleted yet.
+   * All transactions that ended at this time or later are stored, as are all unprocessed ones; absent: none was
+   * deleted so far.
    *
    * @generated from field: optional int64 complete_from_ms = 3;
    */
@@ -443,9 +444,9 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
   clientVersion: string;
 
   /**
-   * The session was judged before: returns only transactions that wait and were not sent to it, and those
-   * that its hello, or an earlier one, consumed meanwhile, showed as lost (ADR 0057). Only for these it counts a
-   * retry and looks for a newer one of their operation (rule B5).
+   * The session was reconciled before. Returns only waiting transactions that were not offered in it, and
+   * transactions that its hello, or an earlier one, showed as lost after that hello was consumed (ADR 0057). Counts a
+   * retry and applies 'latest' only for these (rule B5).
    *
    * @generated from field: bool again = 5;
    */
@@ -459,14 +460,14 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
   knowsRevoke: boolean;
 
   /**
-   * The headset's session before this one was closed because the headset did not answer (rule B6).
+   * The headset's previous session was closed because the headset did not answer (rule B6).
    *
    * @generated from field: bool after_unresponsive = 7;
    */
   afterUnresponsive: boolean;
 
   /**
-   * The caller reads operations that the response leaves out by ReadOffers.
+   * The caller reads operations that the response omits with ReadOffers.
    *
    * @generated from field: bool reads_offers = 8;
    */
@@ -485,37 +486,37 @@ export const HeadsetOnlineRequestSchema: GenMessage<HeadsetOnlineRequest> = /*@_
  */
 export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnlineResponse"> & {
   /**
-   * In order of creation. If reads_offers is set, those beyond about 1 MiB have only their id: they are
-   * read in their turn, so that a headset's whole queue is never in memory.
+   * In order of creation. If reads_offers is set, offers beyond about 1 MiB contain only their id. Their operations
+   * are read just before they are sent, so that a headset's whole queue is never in memory.
    *
    * @generated from field: repeated headset.device_link.v1.Offer offers = 1;
    */
   offers: Offer[];
 
   /**
-   * Held by the headset but ended in the cloud: to be dropped. When judged again: those that this judgement
-   * canceled, to be dropped if this session has them.
+   * Transactions that the headset holds and that have ended in the cloud: drop them. In a repeated reconciliation:
+   * transactions that it canceled, to drop if this session has them.
    *
    * @generated from field: repeated int64 drop_transaction_ids = 2;
    */
   dropTransactionIds: bigint[];
 
   /**
-   * Held as started, and may continue: to be started again without an offer (rule A11).
+   * Held as started, and may continue: start them again without an offer (rule A11).
    *
    * @generated from field: repeated int64 start_transaction_ids = 3;
    */
   startTransactionIds: bigint[];
 
   /**
-   * Held as started, and to be canceled if the headset can still give them up (rule A11).
+   * Held as started, and to be canceled if their effect has not begun: revoke them (rule A11).
    *
    * @generated from field: repeated headset.transactions.v1.Revocation revocations = 4;
    */
   revocations: Revocation[];
 
   /**
-   * The highest id of the device's operations at the time of the judgement.
+   * The highest id of the device's operations at the time of the reconciliation.
    *
    * @generated from field: int64 judged_through_id = 5;
    */
@@ -558,7 +559,7 @@ export const ReadOffersRequestSchema: GenMessage<ReadOffersRequest> = /*@__PURE_
  */
 export type ReadOffersResponse = Message<"headset.transactions.v1.ReadOffersResponse"> & {
   /**
-   * In the order of the request. Transactions that have ended meanwhile are left out.
+   * In the order of the request, without transactions that have ended meanwhile.
    *
    * @generated from field: repeated headset.device_link.v1.Offer offers = 1;
    */
@@ -659,7 +660,7 @@ export type AcceptResponse = Message<"headset.transactions.v1.AcceptResponse"> &
   dropReason: string;
 
   /**
-   * If start is false: it was started before, and is to be canceled.
+   * If start is false: the transaction was started before and is to be canceled, so send revoke.
    *
    * @generated from field: bool revoke = 3;
    */
@@ -844,7 +845,7 @@ export const TransactionsService: GenService<{
     output: typeof DrawTransactionIdResponseSchema;
   },
   /**
-   * Idempotent by transaction_id where one is given.
+   * Idempotent by transaction_id, if it is set.
    *
    * @generated from rpc headset.transactions.v1.TransactionsService.CreateTransaction
    */
@@ -878,8 +879,8 @@ export const TransactionsService: GenService<{
     output: typeof CancelTransactionsResponseSchema;
   },
   /**
-   * An activation has ended without a transaction (ADR 0063). As after a deactivation, the device's unprocessed
-   * transactions of earlier activation epochs are canceled, and no more of them are created.
+   * The device's activation has ended without a transaction (ADR 0063). As after a deactivation, cancels the device's
+   * unprocessed transactions of earlier activation epochs, and rejects new ones.
    *
    * @generated from rpc headset.transactions.v1.TransactionsService.EndActivation
    */
@@ -898,8 +899,9 @@ export const TransactionsService: GenService<{
  */
 export const DeliveryJudgeService: GenService<{
   /**
-   * A session has begun; it was registered before this call. Judges 'latest' and retries, cancels
-   * transactions accordingly, and returns what to offer, start and revoke. May be repeated at any time (rule B5).
+   * Reconciles a session that has begun and is registered: applies 'latest' and the retry limits, cancels
+   * transactions accordingly, and returns the transactions to offer, start and revoke. May be repeated at any time
+   * (rule B5).
    *
    * @generated from rpc headset.transactions.v1.DeliveryJudgeService.HeadsetOnline
    */
@@ -909,7 +911,7 @@ export const DeliveryJudgeService: GenService<{
     output: typeof HeadsetOnlineResponseSchema;
   },
   /**
-   * The start permit: one conditional update, published → accepted (rule B1).
+   * Requests a start grant: one conditional update, published → accepted (rule B1).
    *
    * @generated from rpc headset.transactions.v1.DeliveryJudgeService.Accept
    */

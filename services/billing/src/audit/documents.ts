@@ -1,9 +1,9 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 
 /** A record of the audit store: inserted once, never changed, deleted after its retention period (retention.ts). */
-export interface RecordDocument extends Omit<OwedRecord, 'id'> {
+export interface RecordDocument extends Omit<PendingAuditRecord, 'id'> {
   /** The record's id. */
   _id: string;
   /** The client, or the operator's name. */

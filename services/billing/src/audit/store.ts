@@ -57,7 +57,7 @@ function filterOf(
   { action, fromMs, toMs, ...same }: Omit<RecordQuery, 'limit' | 'cursor'>,
   cursor: string | undefined,
 ): Filter<RecordDocument> {
-  const [before, beforeId] = cursor === undefined ? [] : placeOf(cursor);
+  const [before, beforeId] = cursor === undefined ? [] : parseCursor(cursor);
   const latest = Math.min(toMs === undefined ? Number.MAX_SAFE_INTEGER : toMs - 1, before ?? Infinity);
   return {
     ...same,
@@ -70,7 +70,7 @@ function filterOf(
   } as Filter<RecordDocument>;
 }
 
-function placeOf(cursor: string): [atMs: number, id: string] {
+function parseCursor(cursor: string): [atMs: number, id: string] {
   const [, atMs, id] = /^(\d{1,16})\.([\w-]{1,100})$/.exec(cursor) ?? [];
   if (atMs === undefined || id === undefined) {
     throw new DomainError('invalid_argument', 'cursor is not the next_cursor of a list.');

@@ -1,10 +1,10 @@
-import { type OwingDocument, owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { type PendingAuditFields, pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
 import type { PlansEntry } from '../domain/plans.ts';
 import type { UsageKind } from '../domain/usage.ts';
 
-export interface UsageDocument extends OwingDocument {
+export interface UsageDocument extends PendingAuditFields {
   /** Usage id. */
   _id: string;
   applicationId: string;
@@ -52,7 +52,7 @@ export interface LifecycleDocument {
   undone?: true;
 }
 
-export interface PlansDocument extends OwingDocument {
+export interface PlansDocument extends PendingAuditFields {
   /** Application and device. */
   _id: string;
   applicationId: string;
@@ -94,10 +94,10 @@ export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
 };
 
 /** Collections whose documents have pending audit records; their index is created by step 2. */
-export const owingCollections = [collections.usage, collections.plans] as const;
+export const auditedCollections = [collections.usage, collections.plans] as const;
 
-export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
-  owingCollections.map((name) => [name, [owingIndex]]),
+export const pendingAuditIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
+  auditedCollections.map((name) => [name, [pendingAuditIndex]]),
 );
 
 /** Indexes that find old usage, to delete it (ADR 0045). */

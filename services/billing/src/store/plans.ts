@@ -1,4 +1,4 @@
-import { owing, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { pendingAuditFields, withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { changedPlans } from '../domain/plans.ts';
@@ -16,7 +16,7 @@ export function createPlansStore(collection: StoreCollection<PlansDocument>): Pl
         if (!history) return;
         if (!found) {
           try {
-            const fields = { applicationId, deviceId, revision: 1, history, ...owingFields(record) };
+            const fields = { applicationId, deviceId, revision: 1, history, ...pendingAuditFields(record) };
             await collection.insertOne({ _id, ...fields });
             return;
           } catch (error) {
@@ -26,7 +26,7 @@ export function createPlansStore(collection: StoreCollection<PlansDocument>): Pl
         }
         const { matchedCount } = await collection.updateOne(
           { _id, revision: found.revision },
-          owing<PlansDocument>({ $set: { history }, $inc: { revision: 1 } }, record),
+          withAuditRecord<PlansDocument>({ $set: { history }, $inc: { revision: 1 } }, record),
         );
         if (matchedCount === 1) return;
       }

@@ -1,4 +1,4 @@
-import { owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { pendingAuditFields } from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { monthKey, touchedMonths } from '../domain/month.ts';
@@ -49,7 +49,7 @@ export function createUsageStore(
       if (usages.length === 0) return { added: 0, conflicting: new Set() };
       const documents = usages.map((usage) => ({
         ...documentOf(usage),
-        ...(auditRecord && owingFields(auditRecord)),
+        ...(auditRecord && pendingAuditFields(auditRecord)),
       }));
       const added = await insertNew(documents);
       if (added === usages.length) {

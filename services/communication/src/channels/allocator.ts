@@ -1,6 +1,6 @@
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import { allot, type Place, reservationOf, takenAt } from '../domain/places.ts';
+import { allocatePlaces, type Place, reservationOf, takenAt } from '../domain/places.ts';
 import { defaultVersion } from '../domain/versions.ts';
 import type { Channel, ChannelStore } from '../ports/channel-store.ts';
 import type { EndpointStore, EndpointWithPlaces } from '../ports/endpoint-store.ts';
@@ -136,7 +136,7 @@ export class ChannelAllocator {
         limit: endpoint.connectionLimit - stale(endpoint),
         taken: takenAt(endpoint.places, nowMs),
       }));
-      for (const [i, endpointId] of allot(capacities, waiting.length).entries()) {
+      for (const [i, endpointId] of allocatePlaces(capacities, waiting.length).entries()) {
         const one = waiting[i] as Waiting;
         const endpoint = fitting.find((candidate) => candidate.endpointId === endpointId);
         if (endpoint) chosen.set(endpoint, [...(chosen.get(endpoint) ?? []), one]);

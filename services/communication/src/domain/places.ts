@@ -36,7 +36,7 @@ export function takenAt(places: readonly Place[], nowMs: number): number {
  * Allocates `wanted` places one after the other, each to the endpoint with free places that has the fewest taken
  * places. Undefined if every endpoint is full. The endpoint id breaks ties.
  */
-export function allot(endpoints: readonly Capacity[], wanted: number): (string | undefined)[] {
+export function allocatePlaces(endpoints: readonly Capacity[], wanted: number): (string | undefined)[] {
   const now = [...endpoints]
     .sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
     .map((endpoint) => ({ ...endpoint }));

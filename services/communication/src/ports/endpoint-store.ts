@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Place } from '../domain/places.ts';
 
 /** A Sora endpoint, as configured by operators. */
@@ -21,17 +21,17 @@ export interface EndpointStore {
   put(
     endpoint: Endpoint,
     secretHash: string | undefined,
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<'put' | 'secret_missing'>;
   /** Stops new channels on the endpoint. False if the endpoint is not known. */
-  remove(endpointId: string, record: OwedRecord): Promise<boolean>;
+  remove(endpointId: string, record: PendingAuditRecord): Promise<boolean>;
   /** Endpoints that accept channels, ordered by id. */
   enabled(): Promise<EndpointWithPlaces[]>;
   get(endpointId: string): Promise<Endpoint | undefined>;
   /** SHA-256 of the webhooks' secret, also of a removed endpoint. */
   secretHash(endpointId: string): Promise<string | undefined>;
   defaultVersion(): Promise<string | undefined>;
-  setDefaultVersion(soraVersion: string, record: OwedRecord): Promise<void>;
+  setDefaultVersion(soraVersion: string, record: PendingAuditRecord): Promise<void>;
   /** Removes expired places. */
   clear(endpointId: string, nowMs: number): Promise<void>;
   /**

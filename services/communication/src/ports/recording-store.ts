@@ -4,7 +4,7 @@ import type { SignedUrls } from '../domain/signed-urls.ts';
 export interface Recording extends RecordingState {
   readonly recordingId: string;
   /** True if the notification is not published yet. */
-  readonly owed: boolean;
+  readonly notificationPending: boolean;
   /** Trace of the recording's last webhook, as a W3C traceparent; empty if there is none. */
   readonly traceparent: string;
 }
@@ -15,7 +15,7 @@ export interface Claim {
   readonly claim: string;
 }
 
-export type RecordingChange = Partial<RecordingState> & { readonly owed?: boolean };
+export type RecordingChange = Partial<RecordingState> & { readonly notificationPending?: boolean };
 
 /** States of open recordings. `untold`: ended, and the notification is not published yet. */
 export const openRecordingStates = ['waiting', 'uploading', 'untold'] as const;

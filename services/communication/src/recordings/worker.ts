@@ -118,7 +118,7 @@ export class RecordingWorker {
     }, leaseMs / 3);
     renewal.unref();
     try {
-      if (!recording.owed) {
+      if (!recording.notificationPending) {
         const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
         const outcome = await runRecording(this.#o, claim, signal);
         if (outcome.end === 'pause') {
@@ -148,7 +148,7 @@ export class RecordingWorker {
       state: outcome.end === 'saved' ? 'saved' : 'failed',
       message,
       endedAtMs: clock.now(),
-      owed: outcome.end !== 'unset',
+      notificationPending: outcome.end !== 'unset',
     });
     if (!held) throw new ClaimLostError();
     onEnd(outcome.end);
@@ -163,7 +163,7 @@ export class RecordingWorker {
     const { recordings, connections, log, clock } = this.#o;
     const { recordingId } = claim;
     const recording = await recordings.get(recordingId);
-    if (recording?.owed) {
+    if (recording?.notificationPending) {
       const { applicationId, endedAtMs } = recording;
       const among = archivesOf(recording).map(({ connectionId }) => connectionId);
       const known = new Set(await connections.devices(among));

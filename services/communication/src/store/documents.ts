@@ -1,10 +1,10 @@
-import { type OwingDocument, owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { type PendingAuditFields, pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
 import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Place } from '../domain/places.ts';
 import type { RecordingState } from '../domain/recording.ts';
 
-export interface EndpointDocument extends OwingDocument {
+export interface EndpointDocument extends PendingAuditFields {
   _id: string;
   signalingUrl: string;
   soraVersion: string;
@@ -20,7 +20,7 @@ export interface EndpointDocument extends OwingDocument {
 }
 
 /** The one document `default`. */
-export interface SettingsDocument extends OwingDocument {
+export interface SettingsDocument extends PendingAuditFields {
   _id: string;
   soraVersion: string;
 }
@@ -129,10 +129,10 @@ export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> 
 };
 
 /** Collections whose documents have pending audit records; their index is created by step 2. */
-export const owingCollections = [collections.endpoints, collections.settings] as const;
+export const auditedCollections = [collections.endpoints, collections.settings] as const;
 
-export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
-  owingCollections.map((name) => [name, [owingIndex]]),
+export const pendingAuditIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
+  auditedCollections.map((name) => [name, [pendingAuditIndex]]),
 );
 
 /**

@@ -1,4 +1,4 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
@@ -18,13 +18,13 @@ export function createEndpointStore(
       if (secretHash === undefined) {
         const { matchedCount } = await endpoints.updateOne(
           { _id: endpointId },
-          owing<EndpointDocument>({ $set: { ...endpoint, enabled: true } }, record),
+          withAuditRecord<EndpointDocument>({ $set: { ...endpoint, enabled: true } }, record),
         );
         return matchedCount === 1 ? 'put' : 'secret_missing';
       }
       await endpoints.updateOne(
         { _id: endpointId },
-        owing<EndpointDocument>(
+        withAuditRecord<EndpointDocument>(
           { $set: { ...endpoint, secretHash, enabled: true }, $setOnInsert: { places: [] } },
           record,
         ),
@@ -34,7 +34,7 @@ export function createEndpointStore(
     },
 
     async remove(endpointId, record) {
-      const removed = owing<EndpointDocument>({ $set: { enabled: false } }, record);
+      const removed = withAuditRecord<EndpointDocument>({ $set: { enabled: false } }, record);
       const { matchedCount } = await endpoints.updateOne({ _id: endpointId }, removed);
       return matchedCount === 1;
     },
@@ -63,7 +63,7 @@ export function createEndpointStore(
     },
 
     async setDefaultVersion(soraVersion, record) {
-      const set = owing<SettingsDocument>({ $set: { soraVersion } }, record);
+      const set = withAuditRecord<SettingsDocument>({ $set: { soraVersion } }, record);
       await settings.updateOne({ _id: settingsId }, set, { upsert: true });
     },
 

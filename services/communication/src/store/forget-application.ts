@@ -1,4 +1,4 @@
-import { placeOf, placeText } from '@headset-cloud/rules/forget/place.ts';
+import { formatPagePosition, parsePagePosition } from '@headset-cloud/rules/forget/page-position.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { emptiedBody } from '../domain/sora-event.ts';
@@ -6,7 +6,7 @@ import type { ApplicationForgetStore, ApplicationPage } from '../ports/applicati
 import type { ChannelDocument, EventDocument, RecordingDocument } from './documents.ts';
 
 /** Sorts after every channel. Recordings come last, because events create them. */
-const recordingsPlace = '\uffff';
+const recordingsPosition = '\uffff';
 
 /** An application's channels with Sora's events, and its recordings. */
 export function createApplicationForgetStore(of: {
@@ -42,11 +42,11 @@ export function createApplicationForgetStore(of: {
     }
     const page = { ...nothing, events: done.length, held };
     const last = found.length === limit ? found.at(-1)?.seq : undefined;
-    if (last !== undefined) return { ...page, next: placeText({ number: last, name: channelId }) };
+    if (last !== undefined) return { ...page, next: formatPagePosition({ number: last, name: channelId }) };
     return {
       ...page,
       channels: await releaseChannel(applicationId, channelId, dryRun),
-      next: placeText({ number: 0, name: channelId }),
+      next: formatPagePosition({ number: 0, name: channelId }),
     };
   }
 
@@ -82,7 +82,7 @@ export function createApplicationForgetStore(of: {
       return {
         ...nothing,
         recordings: deletedCount,
-        next: placeText({ number: 0, name: recordingsPlace }),
+        next: formatPagePosition({ number: 0, name: recordingsPosition }),
       };
     }
     const held = await recordings.countDocuments({ applicationId });
@@ -91,7 +91,7 @@ export function createApplicationForgetStore(of: {
 
   return {
     async forget(applicationId, after, dryRun) {
-      const { number: seq, name } = placeOf(after);
+      const { number: seq, name } = parsePagePosition(after);
       const channelId = seq > 0 ? name : await channelAfter(applicationId, name);
       return channelId === undefined
         ? forgetRecordings(applicationId, dryRun)

@@ -1,5 +1,5 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { lookThrough } from '@headset-cloud/rules/sealed/look-through.ts';
+import { inspectSealed } from '@headset-cloud/rules/sealed/inspect.ts';
 import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { SignedUrls } from '../domain/signed-urls.ts';
 import { collections, type RecordingDocument } from './documents.ts';
@@ -25,10 +25,10 @@ test('the signed URLs of an unfinished recording are resealed, and then open wit
   expect(await store.issue(claim, urls, [])).toBe(true);
 
   const both = createSecretBox(next, [former]);
-  expect(await lookThrough(sealedUrls(documents), both, { reseal: async () => {} })).toMatchObject({
+  expect(await inspectSealed(sealedUrls(documents), both, { reseal: async () => {} })).toMatchObject({
     moved: 1,
   });
-  expect(await lookThrough(sealedUrls(documents), both, { reseal: async () => {} })).toMatchObject({
+  expect(await inspectSealed(sealedUrls(documents), both, { reseal: async () => {} })).toMatchObject({
     moved: 0,
   });
   expect(await createRecordingStore(documents, createSecretBox(next), 1000).urls('recording')).toEqual(urls);

@@ -1,4 +1,4 @@
-import { type SealedPlace, sealedFields } from '@headset-cloud/rules/sealed/places.ts';
+import { type SealedLocation, sealedFields } from '@headset-cloud/rules/sealed/locations.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
@@ -14,7 +14,7 @@ const purpose = (recordingId: string) => `signed urls ${recordingId}`;
 const withoutUrls = { urls: 0 } as const;
 
 /** The signed URLs of recordings that are not uploaded yet. */
-export function sealedUrls(recordings: StoreCollection<RecordingDocument>): SealedPlace {
+export function sealedUrls(recordings: StoreCollection<RecordingDocument>): SealedLocation {
   return sealedFields(recordings, {
     name: 'signed URLs of recordings',
     projection: { urls: 1 },
@@ -130,7 +130,8 @@ export function createRecordingStore(
 
     renew: (claim, untilMs) => update(claim, { $set: { dueAtMs: untilMs } }),
 
-    change: (claim, change) => update(claim, { $set: change }),
+    change: (claim, { notificationPending: owed, ...change }) =>
+      update(claim, { $set: { ...change, ...(owed !== undefined && { owed }) } }),
 
     async release(claim, dueAtMs, nowMs) {
       await update(claim, { $set: { dueAtMs }, $unset: { claim: '' } });
@@ -177,6 +178,6 @@ export function createRecordingStore(
 
 function recordingOf(document: WithId<RecordingDocument>): Recording {
   const { _id, dueAtMs: _due, claim: _claim, urls: _urls, expiresAt: _expires, ...rest } = document;
-  const { traceparent = '', ...recording } = rest;
-  return { recordingId: _id, traceparent, ...recording };
+  const { traceparent = '', owed: notificationPending, ...recording } = rest;
+  return { recordingId: _id, traceparent, notificationPending, ...recording };
 }

@@ -1,4 +1,4 @@
-import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
 import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/rules/forget/marks.ts';
 import { notedKeysCollection } from '@headset-cloud/rules/sealed/noted-keys.ts';
 import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
@@ -6,7 +6,7 @@ import {
   channelsOfApplicationIndexes,
   communicationIndexes,
   forgetIndexes,
-  owingIndexes,
+  pendingAuditIndexes,
   silentIndexes,
 } from './documents.ts';
 
@@ -15,8 +15,12 @@ export const communicationSteps: ServiceSteps = {
   service: 'communication',
   steps: [
     { number: 1, name: 'indexes', indexes: communicationIndexes },
-    { number: 2, name: 'owed audit records', indexes: owingIndexes },
-    { number: 3, name: 'owed audit records of operators', indexes: { [notedKeysCollection]: [owingIndex] } },
+    { number: 2, name: 'owed audit records', indexes: pendingAuditIndexes },
+    {
+      number: 3,
+      name: 'owed audit records of operators',
+      indexes: { [notedKeysCollection]: [pendingAuditIndex] },
+    },
     {
       number: 4,
       name: 'forgotten devices',

@@ -4,7 +4,7 @@ import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { ListenAddress } from '@headset-cloud/runtime/config.ts';
 import { closeWithin, listenOn, portOf } from '@headset-cloud/runtime/http-listen.ts';
 import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
-import { BodyRoom, smallBodyBytes } from '@headset-cloud/runtime/listeners/body-room.ts';
+import { BodyMemory, smallBodyBytes } from '@headset-cloud/runtime/listeners/body-memory.ts';
 import {
   defaultListeners,
   type Listeners,
@@ -20,7 +20,7 @@ const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f
 const path = /^\/webhooks\/sora\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
 /** Memory budget that a body of unknown size reserves in each step; bytes. */
-const roomStepBytes = 64 * 1024;
+const reservationStepBytes = 64 * 1024;
 
 /** An error response with its headers. */
 class Refusal extends Error {
@@ -49,10 +49,10 @@ export function createWebhookServer(options: {
   time?: Time;
 }): WebhookServer {
   const { receiver, logger, onAnswer, listeners = defaultListeners, time = systemTime } = options;
-  const bodies = new BodyRoom();
+  const bodies = new BodyMemory();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const room: (() => void)[] = [];
+    const reservations: (() => void)[] = [];
     try {
       const endpointId = path.exec((request.url ?? '').split('?', 1)[0] ?? '')?.[1];
       if (!endpointId) throw new Refusal(404, 'Not found.');
@@ -61,7 +61,9 @@ export function createWebhookServer(options: {
       if (!(await receiver.authenticate(endpointId, token))) {
         throw new Refusal(401, 'The bearer token is missing or wrong.', { 'www-authenticate': 'Bearer' });
       }
-      const body = await readBody(request, options.maxBytes, (bytes) => room.push(take(endpointId, bytes)));
+      const body = await readBody(request, options.maxBytes, (bytes) =>
+        reservations.push(take(endpointId, bytes)),
+      );
       const outcome = await receiver.receive(endpointId, body, currentTraceparent() || traceOf(request));
       if (outcome === 'malformed') throw new Refusal(400, 'The body is not an event of Sora.');
       onAnswer(outcome);
@@ -76,7 +78,7 @@ export function createWebhookServer(options: {
         refuse(request, response, 503, 'The event could not be stored. Try again.', headers);
       }
     } finally {
-      for (const giveBack of room) giveBack();
+      for (const release of reservations) release();
     }
   }
 
@@ -156,8 +158,8 @@ async function readBody(
   take: (bytes: number) => void,
 ): Promise<Buffer> {
   const announced = request.headers['content-length'];
-  let room = announced === undefined ? smallBodyBytes : Math.min(Number(announced), maxBytes);
-  take(room);
+  let reserved = announced === undefined ? smallBodyBytes : Math.min(Number(announced), maxBytes);
+  take(reserved);
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
@@ -167,7 +169,7 @@ async function readBody(
       if (bytes > maxBytes) {
         throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`, { connection: 'close' });
       }
-      for (; room < bytes; room += roomStepBytes) take(roomStepBytes);
+      for (; reserved < bytes; reserved += reservationStepBytes) take(reservationStepBytes);
       parts.push(part as Buffer);
     }
   } catch (error) {

@@ -38,7 +38,7 @@ export function addDeadLetters(program: Command, session: Session): void {
           c.listDeadLetters({ limit, ended: all === true }),
         );
         // If all services share one admin port, this port answers for all of them.
-        for (const letter of deadLetters) found.set(letter.id, letter);
+        for (const deadLetter of deadLetters) found.set(deadLetter.id, deadLetter);
       }
       const deadLetters = [...found.values()].sort((a, b) => Number(a.atMs - b.atMs));
       session.showMessage(
@@ -120,19 +120,19 @@ function isNotFound(error: unknown): boolean {
   return cause !== undefined && ConnectError.from(cause).code === Code.NotFound;
 }
 
-function summary(letter: DeadLetter | undefined): [string, string][] {
-  if (!letter) return [];
+function summary(deadLetter: DeadLetter | undefined): [string, string][] {
+  if (!deadLetter) return [];
   return [
-    ['id', letter.id],
-    ['topic', letter.topic],
-    ['position', letter.position],
-    ['key', letter.key],
-    ['group', letter.group],
-    ['kind', letter.kind],
-    ['state', letter.state],
-    ['created', time(letter.atMs)],
-    ['error', letter.error],
-    ['reason', letter.reason],
+    ['id', deadLetter.id],
+    ['topic', deadLetter.topic],
+    ['position', deadLetter.position],
+    ['key', deadLetter.key],
+    ['group', deadLetter.group],
+    ['kind', deadLetter.kind],
+    ['state', deadLetter.state],
+    ['created', time(deadLetter.atMs)],
+    ['error', deadLetter.error],
+    ['reason', deadLetter.reason],
   ];
 }
 

@@ -32,7 +32,7 @@ export function addSecrets(program: Command, session: Session): void {
     .option('--services', byService, false)
     .action(async ({ services }: { services: boolean }) => {
       const listeners = await findAddresses(session);
-      const report = await lookThroughAll(session, listeners, false);
+      const report = await inspectAll(session, listeners, false);
       session.showMessage(SecretsReportSchema, report, (shown) => describe(session, shown, services));
       for (const line of needlessKeys(report)) session.terminal.err(line);
       refuseUnopened(report);
@@ -46,7 +46,7 @@ export function addSecrets(program: Command, session: Session): void {
     .action(async ({ dryRun, ...shown }: { dryRun: boolean; services: boolean }) => {
       const listeners = await findAddresses(session);
       requireOneKey(listeners);
-      let report = await lookThroughAll(session, listeners, !dryRun);
+      let report = await inspectAll(session, listeners, !dryRun);
       let moved = movedIn(report);
       for (let run = 1; !dryRun && movedIn(report) > 0; run += 1) {
         if (run === mostRuns) {
@@ -54,7 +54,7 @@ export function addSecrets(program: Command, session: Session): void {
             `Values are still sealed with another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
           );
         }
-        report = await lookThroughAll(session, listeners, true);
+        report = await inspectAll(session, listeners, true);
         moved += movedIn(report);
       }
       if (!dryRun) {
@@ -114,7 +114,7 @@ function requireOneKey(listeners: ReadonlyMap<string, Listener>): void {
   }
 }
 
-async function lookThroughAll(
+async function inspectAll(
   session: Session,
   listeners: ReadonlyMap<string, Listener>,
   reseal: boolean,
@@ -122,7 +122,7 @@ async function lookThroughAll(
   const places: PlaceReport[] = [];
   for (const { listener, secrets } of listeners.values()) {
     for (const place of secrets.places) {
-      places.push(await lookThrough(session, listener, secrets.service, place, reseal));
+      places.push(await inspect(session, listener, secrets.service, place, reseal));
     }
   }
   return create(SecretsReportSchema, {
@@ -132,7 +132,7 @@ async function lookThroughAll(
 }
 
 /** Reads all values of a service. Writes at most one line of progress per answer to standard error. */
-async function lookThrough(
+async function inspect(
   session: Session,
   listener: AdminService,
   service: string,

@@ -281,7 +281,7 @@ describe('an activation in welcome', () => {
     cloud.onUrl = () => undefined;
     const artifact = { sizeBytes: 1n, sha256: new Uint8Array(32), ticket: new Uint8Array(1) };
     cloud.offer(3, { case: 'updateApp', value: { ...app, version: '9', artifact } }, 'update', 1);
-    await waitFor('the request for an address', () => cloud.urlRequests.length === 1);
+    await waitFor('the request for a URL', () => cloud.urlRequests.length === 1);
     cloud.forget(3);
     await made.close();
     cloud.activation = activation('B', 3);

@@ -53,7 +53,7 @@ async function online(made: Headset): Promise<Headset> {
   return made;
 }
 
-const deliver = (...ids: number[]) => instance.handOver(deviceId, ...ids.map((id) => offer(id)));
+const deliver = (...ids: number[]) => instance.dispatch(deviceId, ...ids.map((id) => offer(id)));
 const effects = () =>
   readFileSync(join(stateDir, `${deviceId}.effects.jsonl`), 'utf8')
     .trim()
@@ -113,7 +113,7 @@ describe('a headset', () => {
   it('fails a transaction of an older activation without starting it', async () => {
     world.onActivation = async () => ({ epoch: 2n, revision: 2n });
     const made = await online(headset());
-    await instance.handOver(deviceId, { ...offer(1), activationEpoch: 2n });
+    await instance.dispatch(deviceId, { ...offer(1), activationEpoch: 2n });
     await waitFor('the effect', () => made.effects.count === 1);
     await deliver(2);
     await waitFor('the result', async () => (await results()).length === 2);

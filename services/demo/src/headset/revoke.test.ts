@@ -42,7 +42,7 @@ async function oneBehindAnother(): Promise<{ made: Headset; resumeFirst: () => v
   cloud.offer(1, update());
   cloud.offer(2, languages('fr'));
   await waitFor('both starts', () => made.journal.held.get(2)?.state === 'started');
-  const { requestId } = await waitFor('the request for an address', () => cloud.urlRequests[0]);
+  const { requestId } = await waitFor('the request for a URL', () => cloud.urlRequests[0]);
   return { made, resumeFirst: () => cloud.send({ case: 'urlAnswer', value: { requestId, url } }) };
 }
 /** A headset with an update that loads very slowly. */
@@ -175,7 +175,7 @@ describe('a drop', () => {
   it('of a started and queued transaction prevents it, without a report', async () => {
     const { made, resumeFirst } = await oneBehindAnother();
     drop(2);
-    await waitFor('it to be forgotten', () => !made.journal.held.has(2));
+    await waitFor('the deletion of the transaction', () => !made.journal.held.has(2));
     resumeFirst();
     await cloud.result(1);
     await settled(made);

@@ -59,7 +59,7 @@ const refused: Record<string, () => string> = {
 };
 
 // protects against headsets/token-forged, headsets/token-times, headsets/token-names
-describe('a headset is refused, and told the time of the server, with', () => {
+describe('rejects a headset, and returns the server time, for', () => {
   it.each(Object.keys(refused))('%s', async (name) => {
     const token = (refused[name] as () => string)();
     const fromMs = Date.now();
@@ -74,9 +74,9 @@ describe('a headset is refused, and told the time of the server, with', () => {
   });
 });
 
-describe('a headset is let in', () => {
+describe('accepts a headset', () => {
   it.each<[string, () => object]>([
-    ['with a token of its own key', valid],
+    ['with a token that its key signed', valid],
     ['with a clock that is 50 s ahead', () => ({ iat: nowS() + 50, exp: nowS() + 100 })],
     ['with a clock that is 50 s behind', () => ({ iat: nowS() - 110, exp: nowS() - 50 })],
     ['with the longest lifetime', () => ({ iat: nowS(), exp: nowS() + 300 })],
@@ -89,7 +89,7 @@ describe('a headset is let in', () => {
     expect(Number(welcome.serverTimeMs)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('not while devices cannot be asked: it is told to come back', async () => {
+  it('not while devices is unavailable: the status names a retry delay', async () => {
     world.keys = undefined;
     const end = await world.dial(instance, { hello: {} }).ended(status.UNAVAILABLE);
     expect(Number(end.metadata.get('x-retry-after-ms')[0])).toBeGreaterThan(0);
@@ -97,7 +97,7 @@ describe('a headset is let in', () => {
 
   it('not without a hello in time', async () => {
     const headset = world.dial(instance);
-    await waitFor('the stream to stand at the listener', async () => {
+    await waitFor('the end of the stream', async () => {
       world.clock.offsetMs += 1000;
       return headset.end !== undefined;
     });
@@ -111,45 +111,47 @@ describe('a headset is let in', () => {
   });
 });
 
-describe('who is refused is counted by reason, and logged with address and device, the first at once and no flood', () => {
+describe('refused streams are counted by reason, and logged with address and device, at a limited rate', () => {
   const counted = async (reason: string) => {
     const text = await world.metrics.getSingleMetricAsString('headset_streams_refused_total');
     return Number(new RegExp(`reason="${reason}"\\} (\\d+)`).exec(text)?.[1]);
   };
-  const told = () => world.lines.filter(({ msg }) => msg === 'a stream of a headset was refused');
+  const refusals = () => world.lines.filter(({ msg }) => msg === 'a stream of a headset was refused');
 
   // protects against headsets/log-flood
-  it('by its token', async () => {
+  it('for an invalid token', async () => {
     for (let i = 0; i < 20; i++) {
       await world.dial(instance, { token: 'Basic YTpi', hello: {} }).ended(status.UNAUTHENTICATED);
     }
     expect(await counted('token')).toBe(20);
-    expect(told()[0]).toMatchObject({
+    expect(refusals()[0]).toMatchObject({
       ...{ reason: 'token', address: '127.0.0.1' },
       details: expect.stringContaining('authorization must be'),
     });
-    expect(told().length).toBeLessThan(5);
+    expect(refusals().length).toBeLessThan(5);
   });
 
-  it('by a token that says whose it is', async () => {
+  it('with the device that the token names', async () => {
     const token = sign(valid(), { subject: '350000000000000' });
     await world.dial(instance, { token, hello: {} }).ended(status.UNAUTHENTICATED);
-    expect(told()).toEqual([expect.objectContaining({ reason: 'token', deviceId: '350000000000000' })]);
+    expect(refusals()).toEqual([expect.objectContaining({ reason: 'token', deviceId: '350000000000000' })]);
     expect(JSON.stringify(world.lines)).not.toContain(token.slice('Bearer '.length));
   });
 
-  it('by its hello, and not who is let in', async () => {
+  it('for an invalid hello; an accepted stream is not counted', async () => {
     await world.dial(instance, { hello: {} }).next('welcome');
-    expect(told()).toEqual([]);
+    expect(refusals()).toEqual([]);
     await world.dial(instance, { hello: { protocolVersion: 2 } }).ended(status.FAILED_PRECONDITION);
     expect(await counted('protocol')).toBe(1);
-    expect(told()).toEqual([expect.objectContaining({ reason: 'protocol', deviceId, address: '127.0.0.1' })]);
+    expect(refusals()).toEqual([
+      expect.objectContaining({ reason: 'protocol', deviceId, address: '127.0.0.1' }),
+    ]);
   });
 
   it('because tokens cannot be checked', async () => {
     world.keys = undefined;
     await world.dial(instance, { hello: {} }).ended(status.UNAVAILABLE);
     expect(await counted('unavailable')).toBe(1);
-    expect(told()).toEqual([expect.objectContaining({ reason: 'unavailable', deviceId })]);
+    expect(refusals()).toEqual([expect.objectContaining({ reason: 'unavailable', deviceId })]);
   });
 });

@@ -14,7 +14,7 @@ beforeEach(async () => {
   for (const id of newcomers) world.registerKey(id, 'k1');
   instance = await world.start({
     ...{ DEVICE_LINK_MAX_SESSIONS: 2, DEVICE_LINK_MAX_WAITING: 10 },
-    // A connection may be replaced after 30 % of it.
+    // A connection may be replaced after 30 % of this time.
     DEVICE_LINK_HELLO_DEADLINE_MS: 10_000,
   });
 });
@@ -23,12 +23,12 @@ afterEach(async () => {
   await world.close();
 });
 
-const turnedAway = async (reason: string): Promise<number> => {
+const rejected = async (reason: string): Promise<number> => {
   const found = new RegExp(`rejected_connections_total{listener="headsets",reason="${reason}"} (\\d+)`);
   return Number(found.exec(await world.metrics.metrics())?.[1] ?? 0);
 };
 
-it('connections that say nothing keep no headset out, and end no session', async () => {
+it('silent connections keep no headset from connecting, and end no session', async () => {
   const inside = world.dial(instance, { hello: {} });
   await inside.next('welcome');
   const half = async () => {
@@ -38,29 +38,29 @@ it('connections that say nothing keep no headset out, and end no session', async
     await once(socket, 'connect');
   };
   for (let i = 0; i < 300; i++) await half();
-  await waitFor('the others to be turned away', async () => {
-    const gone = (await turnedAway('full')) + (await turnedAway('replaced'));
-    return gone >= 289;
+  await waitFor('the rejection of the others', async () => {
+    const ended = (await rejected('full')) + (await rejected('replaced'));
+    return ended >= 289;
   });
-  // Its first tries may come before the others are old enough to be replaced.
+  // The first attempts may come before the other connections are old enough to be replaced.
   const [newcomer = ''] = newcomers;
   let headset = world.dial(instance, { id: newcomer, hello: {} });
-  await waitFor('the headset to get in', () => {
+  await waitFor('the session of the headset', () => {
     if (headset.end) headset = world.dial(instance, { id: newcomer, hello: {} });
     return headset.received.length > 0;
   });
   await headset.next('welcome');
-  expect(await turnedAway('replaced')).toBeGreaterThan(0);
+  expect(await rejected('replaced')).toBeGreaterThan(0);
   expect(inside.end).toBeUndefined();
 });
 
-it('streams that never say hello give way to a headset that does', async () => {
+it('a stream that sends a hello replaces streams without a hello', async () => {
   const [first = '', ...others] = newcomers;
   const proxy = world.dial(instance, { id: first });
   const silent = [proxy, ...others.map((id) => world.dial(instance, { id, beside: proxy }))];
-  await waitFor('the first ones to be sent away', () => silent.filter((one) => one.end).length === 2);
-  const gone = silent.filter((one) => one.end);
-  for (const one of gone) {
+  await waitFor('the end of the oldest streams', () => silent.filter((one) => one.end).length === 2);
+  const ended = silent.filter((one) => one.end);
+  for (const one of ended) {
     const { metadata } = await one.ended(status.UNAVAILABLE);
     expect(metadata.get('x-retry-after-ms')).toEqual(['5000']);
   }
@@ -70,11 +70,11 @@ it('streams that never say hello give way to a headset that does', async () => {
 });
 
 // protects against headsets/crowd
-it('of one headset only the newest stream waits for its hello', async () => {
+it('only the newest stream of a headset waits for its hello', async () => {
   const both = [world.dial(instance), world.dial(instance)];
-  const gone = await waitFor('one to be sent away', () => both.find((one) => one.end));
-  await gone.ended(status.UNAVAILABLE);
-  const [left] = both.filter((one) => one !== gone);
+  const ended = await waitFor('the end of one stream', () => both.find((one) => one.end));
+  await ended.ended(status.UNAVAILABLE);
+  const [left] = both.filter((one) => one !== ended);
   left?.hello();
   await left?.next('welcome');
   expect(world.online.map((request) => request.deviceId)).toEqual([deviceId]);

@@ -24,7 +24,7 @@ describe('a device whose sessions displace each other', () => {
     const text = await world.metrics.getSingleMetricAsString('headset_sessions_displaced_total');
     return Number(new RegExp(`reason="${reason}"\\} (\\d+)`).exec(text)?.[1]);
   };
-  /** What the hellos report to the other services, oldest first. */
+  /** `sharedIdentity` of the published hellos, oldest first. */
   const reported = async (many: number) =>
     waitFor('the hellos', async () => {
       const events = await world.reports();
@@ -52,7 +52,7 @@ describe('a device whose sessions displace each other', () => {
     expect(lines()).toEqual([expect.objectContaining({ deviceId, level: 40 })]);
   });
 
-  it('is not one whose sessions ended before the next began', async () => {
+  it('is not counted if each session ended before the next one began', async () => {
     for (let n = 1; n <= 12; n += 1) {
       const headset = world.dial(instance, { hello: {} });
       await headset.next('welcome');
@@ -87,7 +87,7 @@ describe('displacements', () => {
     });
   });
 
-  it('of nine an hour are reconnects, however long they last', async () => {
+  it('of nine an hour are counted as reconnects, for any number of hours', async () => {
     for (let n = 0; n < 100; n += 1) {
       expect(displacements.add('1')).toBe(false);
       await time.advance(400_001);
@@ -96,7 +96,7 @@ describe('displacements', () => {
     expect(new Set(counted)).toEqual(new Set(['reconnect']));
   });
 
-  it('of two copies are announced again each hour, without a pause in between', async () => {
+  it('of two copies are reported once an hour while they continue', async () => {
     const flags: boolean[] = [];
     for (let n = 0; n < 360; n += 1) {
       flags.push(displacements.add('1'));
@@ -107,7 +107,7 @@ describe('displacements', () => {
     expect(shared).toEqual(['1', '1', '1']);
   });
 
-  it('are counted for each device apart, for the ten thousand newest', () => {
+  it('are counted per device, for the ten thousand newest devices', () => {
     for (let n = 0; n < 9; n += 1) displacements.add('1');
     for (let n = 0; n < 10_000; n += 1) displacements.add(`other ${n}`);
     expect(displacements.add('1')).toBe(false);

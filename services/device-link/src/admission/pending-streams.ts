@@ -173,13 +173,13 @@ export class PendingStreams {
 
   #firstMessage({ call }: PendingStream): Promise<Hello | undefined> {
     return new Promise((resolve, reject) => {
-      const over = () => resolve(undefined);
-      call.once('cancelled', over);
-      call.once('end', over);
+      const ended = () => resolve(undefined);
+      call.once('cancelled', ended);
+      call.once('end', ended);
       call.once('data', (message: Incoming) => {
         call.pause();
-        call.removeListener('end', over);
-        call.removeListener('cancelled', over);
+        call.removeListener('end', ended);
+        call.removeListener('cancelled', ended);
         const refused = checkFirst(message);
         this.#deps.metrics.received(refused ? 'invalid' : 'hello');
         if (refused) reject(refused);

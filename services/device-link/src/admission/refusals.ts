@@ -66,7 +66,7 @@ export function createStreamRefusals(registry: Registry, logger: Logger): Refusa
   return createRefusals(
     new Counter({
       name: 'headset_streams_refused_total',
-      help: 'Streams of headsets that were refused before their session began: token, key_removed, hello_missing (none in time), protocol (a hello out of form, or of another version), full (DEVICE_LINK_MAX_SESSIONS), crowded (a newer stream took the place), draining (this instance stops), unavailable (tokens cannot be checked, or a fault of the service).',
+      help: 'Streams of headsets that were refused before their session began: token, key_removed, hello_missing (none in time), protocol (an invalid hello, or another version), full (DEVICE_LINK_MAX_SESSIONS), crowded (a newer stream replaced it), draining (this instance stops), unavailable (tokens cannot be checked, or a fault of the service).',
       labelNames: ['reason'],
       registers: [registry],
     }),

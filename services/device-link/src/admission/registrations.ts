@@ -62,10 +62,10 @@ export class Registrations {
   /** Counts an open registration of the device until the returned function is called. */
   #begin(deviceId: string): () => void {
     this.#open.set(deviceId, (this.#open.get(deviceId) ?? 0) + 1);
-    let over = false;
+    let ended = false;
     return () => {
-      if (over) return;
-      over = true;
+      if (ended) return;
+      ended = true;
       const left = (this.#open.get(deviceId) ?? 0) - 1;
       if (left > 0) this.#open.set(deviceId, left);
       else this.#open.delete(deviceId);

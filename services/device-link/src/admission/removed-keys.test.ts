@@ -36,8 +36,8 @@ test('the session of a removed key ends on every instance, the others continue',
   expect(await staying.next('goAway')).toMatchObject({ reason: GoAwayReason.KEY_REMOVED });
 });
 
-/** A stream whose token is judged before the key is removed, and whose hello has not come; another headset is inside. */
-async function judgedThenRemoved(instance: Instance) {
+/** A stream without a hello whose token was checked before the key was removed; another headset has a session. */
+async function checkedThenRemoved(instance: Instance) {
   const silent = world.dial(instance);
   await waitFor('its keys to be read', () => world.keyReads === 1);
   const inside = world.dial(instance, { id: otherDeviceId, hello: {} });
@@ -49,7 +49,7 @@ async function judgedThenRemoved(instance: Instance) {
 // protects against headsets/removed-key
 test('a stream that waits with its hello ends when its key is removed', async () => {
   const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 });
-  const { silent, inside } = await judgedThenRemoved(instance);
+  const { silent, inside } = await checkedThenRemoved(instance);
   await checks(2);
   silent.hello();
   await silent.ended(status.UNAUTHENTICATED);
@@ -58,17 +58,17 @@ test('a stream that waits with its hello ends when its key is removed', async ()
 });
 
 // protects against headsets/removed-key
-test('a late hello has its key judged once more', async () => {
+test('a late hello has its key checked again', async () => {
   const clock = createFakeTime(Date.now());
   const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 600_000 }, undefined, clock);
-  const { silent } = await judgedThenRemoved(instance);
+  const { silent } = await checkedThenRemoved(instance);
   await clock.advance(2001);
   silent.hello();
   await silent.ended(status.UNAUTHENTICATED);
   expect(silent.received).toEqual([]);
 });
 
-test('a stream whose key stays registered may say a late hello, and is asked about no more than it needs', async () => {
+test('a stream with a registered key may send a late hello, and its key is not checked more often than needed', async () => {
   const clock = createFakeTime(Date.now());
   const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }, undefined, clock);
   const headset = world.dial(instance);
@@ -95,7 +95,7 @@ test('nothing ends while devices does not answer', async () => {
   expect(headset.received.map(({ case: kind }) => kind)).not.toContain('goAway');
 });
 
-test('a session that has its full age asks its headset to come back, each at a time of its own', async () => {
+test('a session at its maximum age asks its headset to reconnect, each at a different time', async () => {
   const clock = new WrongClock(0);
   const instance = await world.start({ DEVICE_LINK_SESSION_AGE_MS: 100_000 }, undefined, clock);
   const headset = world.dial(instance, { hello: {} });
@@ -114,7 +114,7 @@ test('a session that has its full age asks its headset to come back, each at a t
   await again.next('welcome');
 });
 
-/** A check of five sessions, two a turn; `recent` are told to have just lost a key. Resolves to what was asked about. */
+/** Checks five sessions, two per turn; devices reports that `recent` have just lost a key. Returns the checked keys. */
 async function checkFive(calls: number, recent: readonly string[]): Promise<string[][]> {
   const asked: string[][] = [];
   const sessions = Array.from({ length: 5 }, (_, n) => ({ deviceId: String(n), keyId: 'k', ended: false }));
@@ -136,7 +136,7 @@ async function checkFive(calls: number, recent: readonly string[]): Promise<stri
   return asked.slice(0, calls);
 }
 
-test('a turn asks about no more sessions than it may, and every session has its turn', async () => {
+test('a turn checks no more sessions than its limit, and every session is checked', async () => {
   expect(await checkFive(6, [])).toEqual([['0', '1'], ['2', '3'], ['4'], ['0', '1'], ['2', '3'], ['4']]);
 });
 
@@ -145,28 +145,25 @@ test.each([
   [5000, 200],
   [30_000, 500],
   [1_000_000, 2000],
-])(
-  'of %i sessions a turn each second asks about %i, so that a round takes no longer than it must',
-  async (count, turn) => {
-    const asked: number[] = [];
-    const session = { deviceId: 'd', keyId: 'k', ended: false } as KeyHolder;
-    const check = createKeyCheck({
-      sessions: () => Array.from({ length: count }, () => session),
-      keys: {
-        checkHeadsetKeys: async ({ keys = [] }) => {
-          asked.push(keys.length);
-          return { removed: [], recentDeviceIds: [] } as never;
-        },
+])('with %i sessions, each turn checks %i, so that a round takes at most a minute', async (count, turn) => {
+  const asked: number[] = [];
+  const session = { deviceId: 'd', keyId: 'k', ended: false } as KeyHolder;
+  const check = createKeyCheck({
+    sessions: () => Array.from({ length: count }, () => session),
+    keys: {
+      checkHeadsetKeys: async ({ keys = [] }) => {
+        asked.push(keys.length);
+        return { removed: [], recentDeviceIds: [] } as never;
       },
-      logger: createLogger({ level: 'silent' }),
-      everyMs: 1000,
-    });
-    await check.start();
-    await waitFor('the turn', () => asked.reduce((sum, keys) => sum + keys, 0) >= turn);
-    await check.stop();
-    expect(asked.reduce((sum, keys) => sum + keys, 0)).toBe(turn);
-  },
-);
+    },
+    logger: createLogger({ level: 'silent' }),
+    everyMs: 1000,
+  });
+  await check.start();
+  await waitFor('the turn', () => asked.reduce((sum, keys) => sum + keys, 0) >= turn);
+  await check.stop();
+  expect(asked.reduce((sum, keys) => sum + keys, 0)).toBe(turn);
+});
 
 test('sessions of devices that have just lost a key do not wait for their turn', async () => {
   expect(await checkFive(4, ['4', 'not connected here', '3'])).toEqual([
@@ -177,7 +174,7 @@ test('sessions of devices that have just lost a key do not wait for their turn',
   ]);
 });
 
-test('the session of a key removed a moment ago ends in the next turn, however many sessions there are', async () => {
+test('the session of a key that was just removed ends in the next turn, for any number of sessions', async () => {
   const ended: string[] = [];
   const sessions = ['a', 'b', 'c', 'd'].map((id) => ({
     ...{ deviceId: id, keyId: 'k', ended: false },

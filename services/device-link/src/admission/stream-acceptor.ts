@@ -49,7 +49,7 @@ export class StreamAcceptor {
     if (!stream) return;
     this.#accept(stream).catch((error) => {
       const isRefused = error instanceof StreamRefused;
-      if (!isRefused) logger.error({ err: error }, 'a headset could not be let in');
+      if (!isRefused) logger.error({ err: error }, 'the stream of a headset could not be accepted');
       pendingStreams.refuse(
         stream,
         isRefused ? error : streamUnavailable('unavailable', 'The service has a problem.', 2000),
@@ -139,7 +139,7 @@ export class StreamAcceptor {
     call.emit('error', protocolError(problem));
   }
 
-  /** Closes the device's earlier session at another instance. Retries until that succeeds, or either of them has ended. */
+  /** Closes the device's earlier session at another instance; retries until it succeeds or either session has ended. */
   async #closeEarlier(instanceId: string, session: Session): Promise<void> {
     const { directory, peers } = this.#deps;
     const { deviceId, epoch } = session;

@@ -1,6 +1,6 @@
 import { createLimiter } from './limiter.ts';
 
-it('as many wait for their turn as may; more are told to come back, and all others have their turn, in order', async () => {
+it('rejects calls beyond the limit of waiting calls, and runs all others in order', async () => {
   const limited = createLimiter(2, 3);
   const gate = Promise.withResolvers<void>();
   const begun: number[] = [];

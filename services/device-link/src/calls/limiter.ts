@@ -26,7 +26,7 @@ export function createLimiter(limit: number, mostWaiting: number): Limiter {
 
 function crowded(): DomainError {
   return new DomainError('unavailable', 'The service is overloaded.', {
-    internal: 'too many headsets wait for their turn already',
+    internal: 'too many headsets wait for a call to this service',
     retryAfterMs: 1000,
   });
 }

@@ -2,7 +2,7 @@ import { isOlder } from '@headset-cloud/rules/version.ts';
 import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
 import { limits } from './limits.ts';
 
-/** A message that breaks the protocol; the reason goes to the headset. */
+/** A message that violates the protocol; the reason is sent to the headset. */
 export interface ProtocolProblem {
   readonly kind: 'wrong-version' | 'invalid';
   readonly reason: string;
@@ -59,16 +59,17 @@ export function checkHello(hello: {
  */
 export function checkReport(report: {
   readonly reportId: bigint;
-  /** Name of the body's kind; undefined when there is none, or none that is known. */
+  /** Name of the body's kind; undefined without a body, or for an unknown kind. */
   readonly kind: string | undefined;
-  /** Absent for kinds that belong to no transaction. */
+  /** Absent for kinds without a transaction. */
   readonly transactionId: bigint | undefined;
   readonly activationEpoch: bigint;
 }): ProtocolProblem | undefined {
   if (report.reportId <= 0n || report.reportId > BigInt(Number.MAX_SAFE_INTEGER)) {
     return { kind: 'invalid', reason: 'report: report_id is not from 1 to 2^53-1' };
   }
-  if (report.kind === undefined) return { kind: 'invalid', reason: 'report: no body that this server knows' };
+  if (report.kind === undefined)
+    return { kind: 'invalid', reason: 'report: the body is missing or unknown to this server' };
   if (report.transactionId !== undefined && transactionId(report.transactionId) === undefined) {
     return { kind: 'invalid', reason: 'report: transaction_id out of range' };
   }
@@ -94,11 +95,11 @@ export function checkUrlRequest(request: {
         ? undefined
         : invalid('url_request: activation_epoch out of range');
     default:
-      return invalid('url_request: nothing that this server knows is asked for');
+      return invalid('url_request: the request is missing or unknown to this server');
   }
 }
 
-/** True for what a number holds exactly. */
+/** True for an id that a number represents exactly. */
 function isExact(value: bigint): boolean {
   return value >= 0n && value <= BigInt(Number.MAX_SAFE_INTEGER);
 }

@@ -13,7 +13,7 @@ function sendAll(queue: OfferQueue<number>, nowMs = 1): number[] {
   return sent;
 }
 
-/** Sends what can be sent, each of which is started at once. */
+/** Sends the offers that can be sent, and starts each at once. */
 function sentAndOver(queue: OfferQueue<number>): number[] {
   const sent: number[] = [];
   for (let some = sendAll(queue); some.length > 0; some = sendAll(queue)) {
@@ -27,7 +27,7 @@ function sentAndOver(queue: OfferQueue<number>): number[] {
 }
 
 describe('the offers of a session', () => {
-  it('go out in order of id, however they come in', () => {
+  it('are sent in order of id, in whatever order they arrive', () => {
     expect(sendAll(queueWith(5, 1, 3, 2, 4))).toEqual([1, 2, 3, 4, 5]);
   });
 
@@ -42,7 +42,7 @@ describe('the offers of a session', () => {
     expect(queue.idle).toBe(true);
   });
 
-  it('of which many wait: the next 100 are kept whole, in whatever order they came; the rest is read', () => {
+  it('stay in memory if they are among the next 100, in whatever order they arrived; the others are read', () => {
     const ids = Array.from({ length: 200 }, (_, n) => n + 1);
     const odd = ids.filter((id) => id % 2 === 1);
     const even = ids.filter((id) => id % 2 === 0);
@@ -57,7 +57,7 @@ describe('the offers of a session', () => {
     }
   });
 
-  it('that are large are kept whole only while they are the next one', () => {
+  it('that are large stay in memory only while they are the next one', () => {
     const queue = new OfferQueue<number>((offer) => offer % 2 === 0);
     for (const id of [6, 3, 4, 2, 5]) queue.add(id, id);
     expect(sendAll(queue)).toEqual([2, 3]);
@@ -68,7 +68,7 @@ describe('the offers of a session', () => {
     expect(queue.missing(32)).toEqual([6]);
   });
 
-  it('start in the order of the offers, whatever order the readies and answers come in', () => {
+  it('start in the order of the offers, in whatever order readies and answers arrive', () => {
     const queue = queueWith(1, 2, 3);
     sendAll(queue);
     expect([3, 1, 2].map((id) => queue.ready(id, 2))).toEqual(['request', 'request', 'request']);
@@ -81,7 +81,7 @@ describe('the offers of a session', () => {
     ]);
   });
 
-  it('are asked about once, and again by a ready that comes after the start', () => {
+  it('request a start grant once, and again for a ready after the start', () => {
     const queue = queueWith(1);
     sendAll(queue);
     expect(queue.ready(1, 2)).toBe('request');
@@ -125,7 +125,7 @@ describe('the offers of a session', () => {
     expect(queue.ready(1, 3)).toBe('request');
   });
 
-  it('are not sent for what is started without one', () => {
+  it('are not sent for a transaction that started without an offer', () => {
     const queue = queueWith(1);
     queue.started(1);
     queue.started(2);
@@ -134,7 +134,7 @@ describe('the offers of a session', () => {
     expect(queue.ready(1, 2)).toBe('request');
   });
 
-  it('are forgotten when withdrawn before they were sent, dropped when unanswered', () => {
+  it('are removed if they are withdrawn before they are sent, and dropped if they are unanswered', () => {
     const queue = queueWith(1, 2);
     queue.next(1);
     expect(queue.withdraw([1, 2], 'canceled')).toEqual([{ id: 1, answer: 'drop', reason: 'canceled' }]);
@@ -150,7 +150,7 @@ describe('the offers of a session', () => {
     expect(queue.grantAnswered(1, 'start', '')).toEqual([{ id: 1, answer: 'drop', reason: 'canceled' }]);
   });
 
-  it('are dropped when withdrawn after their start, or while a start waits for its order, and once', () => {
+  it('are dropped once if they are withdrawn after their start, or while a start waits for its order', () => {
     const queue = queueWith(1, 2, 3);
     sendAll(queue);
     for (const id of [1, 2, 3]) queue.ready(id, 2);
@@ -179,7 +179,7 @@ describe('the offers of a session', () => {
     expect(queue.oldestUnansweredMs()).toBeUndefined();
   });
 
-  it('are unanswered in a bounded number, and remembered in a bounded number', () => {
+  it('have a limit for unanswered and for remembered ones', () => {
     const queue = queueWith(...Array.from({ length: limits.maxInFlightOffers + 5 }, (_, i) => i + 1));
     expect(sendAll(queue)).toHaveLength(limits.maxInFlightOffers);
     queue.ready(1, 2);

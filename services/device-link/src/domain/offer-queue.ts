@@ -1,6 +1,8 @@
 import { limits } from './limits.ts';
 
-/** Whether a ready needs a request for a start grant. A ready after a start needs one: the transaction may have ended. */
+/**
+ * Whether a ready needs a request for a start grant. A ready after a start needs one: the transaction may have ended.
+ */
 export type ReadyAction = 'request' | 'ignore';
 
 /** A message that may be sent now. */
@@ -11,11 +13,15 @@ export interface Release {
   readonly reason: string;
 }
 
-/** Answer to a request for a start grant: the headset may start, must drop, or should revoke the started transaction. */
+/**
+ * Answer to a request for a start grant: the headset may start, must drop, or should revoke the started transaction.
+ */
 export type GrantAnswer = 'start' | 'drop' | 'revoke';
 
 interface InFlight {
-  /** offered: no ready yet; requested: the start grant is requested; otherwise the answer, until it is sent in order. */
+  /**
+   * offered: no ready yet; requested: the start grant is requested; otherwise the answer, until it is sent in order.
+   */
   state: 'offered' | 'requested' | GrantAnswer;
   readonly sentAtMs: number;
   reason: string;
@@ -130,10 +136,10 @@ export class OfferQueue<T> {
    * requested, drops the transaction after the answer. Returns the messages that may be sent now.
    */
   withdraw(ids: readonly number[], reason: string): Release[] {
-    const gone = new Set(ids);
-    this.#pending = this.#pending.filter((p) => !gone.has(p.id));
+    const withdrawn = new Set(ids);
+    this.#pending = this.#pending.filter((p) => !withdrawn.has(p.id));
     const started: Release[] = [];
-    for (const id of gone) {
+    for (const id of withdrawn) {
       const entry = this.#inFlight.get(id);
       if (entry?.state === 'requested') entry.canceledBecause = reason;
       else if (entry) {

@@ -4,7 +4,7 @@ const nothing = () => false;
 const one = (id: number, previousId = 0): Dispatched<number> => ({ id, previousId, offer: id });
 const ids = (dispatched: readonly Dispatched<number>[]) => dispatched.map(({ id }) => id);
 
-/** Of a session that was reconciled up to `through`. */
+/** Sequencer of a session that was reconciled up to `through`. */
 function reconciled(through: number): OfferSequencer<number> {
   const sequencer = new OfferSequencer<number>();
   sequencer.begin();

@@ -1,19 +1,19 @@
 import { limits } from './limits.ts';
 
-/** What a headset's token claims, before anything of it is believed. */
+/** Claims of a headset's token, before it is verified. */
 export interface TokenClaims {
   readonly deviceId: string;
   readonly keyId: string;
 }
 
-/** Why a token is refused; words for the headset's engineer, without telling which devices exist. */
+/** Reason to refuse a token, for the headset's engineer. Does not reveal which devices exist. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
 const imei = /^\d{15}$/;
 
-/** Who a token says it is from. Throws TokenRefused when its form alone is wrong. */
+/** Returns the device and key that a token names. Throws TokenRefused for an invalid form. */
 export function readClaims(header: unknown, payload: unknown): TokenClaims {
   const h = header as { alg?: unknown; kid?: unknown } | null;
   const p = payload as { sub?: unknown } | null;
@@ -28,7 +28,7 @@ export function readClaims(header: unknown, payload: unknown): TokenClaims {
 }
 
 /**
- * Checks a token's times and audience, its signature having been verified. Throws TokenRefused.
+ * Checks the times and the audience of a token with a verified signature. Throws TokenRefused.
  * `nowMs`: the server's clock, milliseconds since 1970; times in the token are seconds.
  */
 export function checkClaims(payload: unknown, audience: string, nowMs: number): void {

@@ -20,10 +20,10 @@ export function deliver(
 ): Handlers<typeof DeliveryService>['deliver'] {
   const failed = (error: unknown): Outcome => {
     const { code, message } = toDomainError(error);
-    if (code === 'internal') deps.logger.error({ err: error }, 'a transaction could not be handed over');
+    if (code === 'internal') deps.logger.error({ err: error }, 'a transaction could not be dispatched');
     return { case: 'failure', value: `${code}: ${message}` };
   };
-  const handOverHere = async (
+  const dispatchHere = async (
     { deviceId, offer, sessionEpoch, previousTransactionId }: HandOver,
     forwarded: boolean,
   ): Promise<Reached<Outcome>> => {
@@ -31,7 +31,7 @@ export function deliver(
       if (!offer) throw new DomainError('invalid_argument', 'offer is missing.');
       const forwardedForEpoch = forwarded ? Number(sessionEpoch) : undefined;
       return await localOrForward(deps, { deviceId, forwardedForEpoch }, (session) =>
-        session.deliver(offer, Number(previousTransactionId)) ? taken(BigInt(session.epoch)) : undefined,
+        session.deliver(offer, Number(previousTransactionId)) ? accepted(BigInt(session.epoch)) : undefined,
       );
     } catch (error) {
       return { done: failed(error) };
@@ -46,14 +46,14 @@ export function deliver(
         const kind = outcomes[i]?.kind;
         return kind?.case
           ? kind
-          : failed(new DomainError('internal', 'The other instance answered too few outcomes.'));
+          : failed(new DomainError('internal', 'The other instance returned too few outcomes.'));
       });
     } catch (error) {
       return handOvers.map(() => failed(error));
     }
   };
   return async ({ handOvers, forwarded }) => {
-    const reached = await Promise.all(handOvers.map((handOver) => handOverHere(handOver, forwarded)));
+    const reached = await Promise.all(handOvers.map((handOver) => dispatchHere(handOver, forwarded)));
     const byPeer = Map.groupBy(
       reached.flatMap((r, i) =>
         typeof r === 'object' && 'peer' in r
@@ -62,14 +62,14 @@ export function deliver(
       ),
       ({ address }) => address,
     );
-    const outcomes = reached.map((r) => (typeof r === 'object' && 'done' in r ? r.done : taken(0n)));
+    const outcomes = reached.map((r) => (typeof r === 'object' && 'done' in r ? r.done : accepted(0n)));
     await Promise.all(
-      [...byPeer].map(async ([address, places]) => {
+      [...byPeer].map(async ([address, forwards]) => {
         const theirs = await forward(
           address,
-          places.map(({ i, sessionEpoch }) => ({ ...(handOvers[i] as HandOver), sessionEpoch })),
+          forwards.map(({ i, sessionEpoch }) => ({ ...(handOvers[i] as HandOver), sessionEpoch })),
         );
-        places.forEach(({ i }, n) => {
+        forwards.forEach(({ i }, n) => {
           outcomes[i] = theirs[n] as Outcome;
         });
       }),
@@ -78,6 +78,6 @@ export function deliver(
   };
 }
 
-function taken(sessionEpoch: bigint): Outcome {
+function accepted(sessionEpoch: bigint): Outcome {
   return { case: 'sessionEpoch', value: sessionEpoch };
 }

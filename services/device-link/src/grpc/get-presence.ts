@@ -2,7 +2,7 @@ import type { DeliveryService } from '@headset-cloud/proto/device_link/v1/delive
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { DeliveryDeps } from './local-or-forward.ts';
 
-/** Session epochs of those of the headsets that are online. */
+/** Returns the session epochs of the headsets that are online. */
 export function getPresence(deps: DeliveryDeps): Handlers<typeof DeliveryService>['getPresence'] {
   const { hub, directory } = deps;
   return async ({ deviceIds }) => {
@@ -20,7 +20,7 @@ export function getPresence(deps: DeliveryDeps): Handlers<typeof DeliveryService
         : await directory.holders(asked);
     for (const [deviceId, holder] of holders) {
       if (!holder) continue;
-      // What the store says of this instance may be older than what it knows itself.
+      // The directory's data about this instance may be older than the instance's own.
       const here = holder.instanceId === directory.instanceId;
       const session = here ? hub.get(deviceId) : undefined;
       if (!here) sessionEpochs[deviceId] = BigInt(holder.epoch);

@@ -4,7 +4,7 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { EndedSession, SessionDirectory } from '../ports.ts';
 import type { Session } from '../session/session.ts';
 
-/** Reconnect delay of a superseded headset, so that two headsets with one key rarely displace each other; milliseconds. */
+/** Reconnect delay of a superseded headset: two headsets with one key rarely displace each other; milliseconds. */
 const supersededRetryMs = 30_000;
 /** Time over which the reconnects of drained headsets are spread; milliseconds. */
 const drainSpreadMs = 1000;
@@ -67,7 +67,10 @@ export class SessionHub {
     session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
   }
 
-  /** Adds a registered session, and closes the device's earlier one. If a newer session exists, closes this one and returns false. */
+  /**
+   * Adds a registered session, and closes the device's earlier one. If a newer session exists, closes this one and
+   * returns false.
+   */
   add(session: Session): boolean {
     const { deviceId, epoch } = session;
     const earlier = this.#sessions.get(deviceId);
@@ -141,7 +144,7 @@ export class SessionHub {
           const newer = this.#unreleased.get(deviceId);
           if (!newer || newer.epoch < session.epoch) this.#unreleased.set(deviceId, session);
         }
-        this.#logger.warn({ count: batch.size, err: error }, 'ended sessions could not be given back');
+        this.#logger.warn({ count: batch.size, err: error }, 'ended sessions could not be released');
         return;
       }
     }

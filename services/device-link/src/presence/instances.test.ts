@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const deliver = (to: Instance, id: number) => to.handOver(deviceId, offer(id));
+const deliver = (to: Instance, id: number) => to.dispatch(deviceId, offer(id));
 const presence = async (of: Instance, ...ids: string[]) =>
   (await of.delivery.getPresence({ deviceIds: ids.length ? ids : [deviceId] })).sessionEpochs;
 
@@ -36,7 +36,7 @@ describe('the newest session of a headset wins', () => {
     await second.headset.next('offer');
   });
 
-  it('over two instances, and the end of the older one does not end the newer', async () => {
+  it('over two instances, and the end of the older session does not end the newer one', async () => {
     const b = await world.start();
     const first = await online(a);
     const second = await online(b);
@@ -49,14 +49,14 @@ describe('the newest session of a headset wins', () => {
 
   it('when two connect at the same time, one stays', async () => {
     const headsets = Array.from({ length: 5 }, () => world.dial(a, { hello: {} }));
-    await waitFor('four to be sent away', () => headsets.filter((h) => h.end).length === 4);
+    await waitFor('the end of four streams', () => headsets.filter((h) => h.end).length === 4);
     const [epoch] = Object.values(await presence(a));
     expect(epoch).toBe(5n);
   });
 });
 
 describe('two instances', () => {
-  it('forward offers, withdrawals and presence to the one that holds the session', async () => {
+  it('forward offers, withdrawals and presence to the instance with the session', async () => {
     const b = await world.start();
     const { headset, sessionEpoch } = await online(b);
     expect(await deliver(a, 1)).toEqual([sessionEpoch]);
@@ -76,14 +76,14 @@ describe('two instances', () => {
     expect(outcomes).toMatchObject([{ kind: { case: 'sessionEpoch', value: 0n } }]);
   });
 
-  it('say that the holder cannot be reached rather than that the headset is away', async () => {
+  it('return unavailable if the holder cannot be reached, and do not report the headset as away', async () => {
     const b = await world.start();
     await online(b);
     await b.cutOff();
     await expect(deliver(a, 1)).rejects.toThrow('unavailable');
   });
 
-  it('share out one call, and an instance that cannot be reached fails only its own headsets', async () => {
+  it('split one call, and an unreachable instance fails only its own headsets', async () => {
     const b = await world.start();
     const here = await online(a);
     await online(b, otherDeviceId);
@@ -112,11 +112,11 @@ describe('two instances', () => {
     });
   });
 
-  it('do not count the sessions of one whose lease has run out', async () => {
+  it('do not count the sessions of an instance with an expired lease', async () => {
     const b = await world.start();
     await online(b);
     await b.cutOff();
-    // It renews its lease no more, however long all this took.
+    // The instance does not renew its lease any more.
     b.stallStore();
     world.clock.offsetMs += 15_001;
     await waitFor('the absence', async () => Object.keys(await presence(a)).length === 0);
@@ -125,7 +125,7 @@ describe('two instances', () => {
 });
 
 describe('an instance that stops', () => {
-  it('acknowledges what was reported, sends its headsets to another, and counts no more', async () => {
+  it('acknowledges reports, sends its headsets to another instance, and does not count any more', async () => {
     const b = await world.start();
     const { headset } = await online(b);
     for (let id = 1; id <= 20; id += 1) headset.result(id, id);
@@ -142,37 +142,37 @@ describe('an instance that stops', () => {
     expect(b.service.notReady?.()).toBe('draining');
   });
 
-  const ways = ({ received }: RawHeadset) => received.map((body) => body.case);
-  /** Two headsets, one of which has reported what the log does not take until `goOn` is called. */
+  const kinds = ({ received }: RawHeadset) => received.map((body) => body.case);
+  /** Two headsets; the log does not accept the report of `busy` until `resume` is called. */
   async function oneReports(at: Instance) {
     const idle = await online(at, otherDeviceId);
     const busy = await online(at);
     for (const { headset } of [idle, busy]) {
       headset.result(1, 1);
-      await waitFor('the ack', () => ways(headset).includes('reportAck'));
+      await waitFor('the ack', () => kinds(headset).includes('reportAck'));
     }
     const log = Promise.withResolvers<void>();
     world.logHeld = log.promise;
-    const goOn = () => {
+    const resume = () => {
       world.logHeld = undefined;
       log.resolve();
     };
     const before = world.publishes;
     busy.headset.result(2, 2);
-    await waitFor('the report on its way', () => world.publishes > before);
-    return { idle: idle.headset, busy: busy.headset, goOn };
+    await waitFor('the publish of the report', () => world.publishes > before);
+    return { idle: idle.headset, busy: busy.headset, resume };
   }
 
-  it('sends a headset away when its own reports are stored, not when those of all are', async () => {
-    const { idle, busy, goOn } = await oneReports(a);
+  it('closes the session of a headset as soon as its own reports are stored', async () => {
+    const { idle, busy, resume } = await oneReports(a);
     const stopped = a.service.stop(20_000);
     await idle.ended(status.OK);
-    expect(ways(busy)).toEqual(['welcome', 'reportAck']);
-    goOn();
+    expect(kinds(busy)).toEqual(['welcome', 'reportAck']);
+    resume();
     await busy.ended(status.OK);
     await stopped;
-    expect(ways(idle)).toEqual(['welcome', 'reportAck', 'goAway']);
-    expect(ways(busy)).toEqual(['welcome', 'reportAck', 'reportAck', 'goAway']);
+    expect(kinds(idle)).toEqual(['welcome', 'reportAck', 'goAway']);
+    expect(kinds(busy)).toEqual(['welcome', 'reportAck', 'reportAck', 'goAway']);
     for (const { received } of [idle, busy]) {
       const goAway = received.at(-1)?.value as GoAway;
       expect(goAway.reason).toBe(GoAwayReason.DRAINING);
@@ -180,34 +180,34 @@ describe('an instance that stops', () => {
     }
   });
 
-  it('takes no longer than it is told, and does not acknowledge what is not stored', async () => {
+  it('stops within its time limit, and does not acknowledge reports that are not stored', async () => {
     const time = createFakeTime();
     const own = await world.start({}, undefined, undefined, time);
-    const { busy, goOn } = await oneReports(own);
+    const { busy, resume } = await oneReports(own);
     const stopped = own.service.stop(4000);
-    // Half of the time passes. What remains is for the streams to close.
+    // Half of the time passes. The rest is for the streams to close.
     await time.advance(2000);
     await stopped;
     await busy.ended(status.OK);
-    goOn();
-    expect(ways(busy)).toEqual(['welcome', 'reportAck', 'goAway']);
+    resume();
+    expect(kinds(busy)).toEqual(['welcome', 'reportAck', 'goAway']);
   });
 
-  it('sends its headsets away in its time when the store does not answer', async () => {
+  it('closes its sessions within its time limit while the store does not answer', async () => {
     const { headset } = await online(a);
-    const goOn = a.stallStore();
+    const resume = a.stallStore();
     const stopped = a.service.stop(1000);
     await headset.ended(status.OK);
     await waitFor('the end of the port', async () => {
       const { details } = await world.dial(a).ended(status.UNAVAILABLE);
       return details.includes('ECONNREFUSED');
     });
-    goOn();
+    resume();
     await stopped;
-    expect(ways(headset)).toEqual(['welcome', 'goAway']);
+    expect(kinds(headset)).toEqual(['welcome', 'goAway']);
   });
 
-  it('without a word is known to be dead as soon as its address has a new owner', async () => {
+  it('unexpectedly counts as dead as soon as another instance has its address', async () => {
     const address = '127.0.0.1:9';
     const b = await world.start({}, address);
     await online(b);

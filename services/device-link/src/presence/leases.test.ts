@@ -6,7 +6,7 @@ import { requireProductionReady } from '../config.ts';
 import { deviceId, type Instance, offer, passUntil, World, WrongClock } from '../testing/world.ts';
 
 let world: World;
-/** Clock and timers of the instances that `startFake` starts. It starts at the present, because tokens do. */
+/** Clock and timers of the instances of `startFake`. Starts at the current time, because tokens do. */
 let time: FakeTime;
 beforeEach(() => {
   world = new World();
@@ -31,57 +31,57 @@ const passTo = (what: string, probe: () => Promise<boolean>) =>
     await time.advance(1000);
     return probe();
   });
-const judgedAgain = () => world.online.filter((request) => request.again);
+const repeatedReconciliations = () => world.online.filter((request) => request.again);
 
 // by rule B5
-describe('an instance whose lease has run out', () => {
-  it('has its sessions judged again when it is back, so that nothing waits for a reconnect', async () => {
+describe('an instance with an expired lease', () => {
+  it('reconciles its sessions again after it renews the lease, so that nothing waits for a reconnect', async () => {
     const [a, b] = [await startFake(), await startFake()];
     const { headset, sessionEpoch } = await online(a);
-    await waitFor('the first judgement', () => world.online.length === 1);
-    const goOn = a.stallStore();
-    await passTo('the lease to run out', async () => (await presence(b)) === undefined);
+    await waitFor('the first reconciliation', () => world.online.length === 1);
+    const resume = a.stallStore();
+    await passTo('the expiry of the lease', async () => (await presence(b)) === undefined);
     expect(a.service.notReady?.()).toMatch('lease');
-    // The other instance cannot know better: transactions marks it as waiting.
-    expect(await b.handOver(deviceId, offer(1))).toEqual([0n]);
+    // The other instance does not see the session: transactions marks the operation as waiting.
+    expect(await b.dispatch(deviceId, offer(1))).toEqual([0n]);
     world.onOnline = async (request) => ({ offers: request.again ? [offer(1)] : [] });
-    goOn();
+    resume();
     expect((await passUntil(time, headset.next('offer'))).transactionId).toBe(1n);
-    expect(judgedAgain()[0]).toMatchObject({ deviceId, sessionEpoch });
+    expect(repeatedReconciliations()[0]).toMatchObject({ deviceId, sessionEpoch });
     await passTo('the lease', async () => (await presence(b)) === sessionEpoch);
     expect(headset.end).toBeUndefined();
   });
 
-  it('has them judged again also when the beat that prolongs it was sent before it ran out', async () => {
+  it('reconciles its sessions again if the renewing beat was sent before the expiry and stored after it', async () => {
     const clock = new WrongClock(0);
-    // Beats are 1 s apart; the time of the lease passes only where the test lets it.
+    // Beats are 1 s apart; the time of the lease passes only in the steps below.
     const a = await world.start(
       { DEVICE_LINK_LEASE_MS: 3000, DEVICE_LINK_REJUDGE_MS: 3_600_000 },
       undefined,
       clock,
     );
     const { headset } = await online(a);
-    await waitFor('the first judgement', () => world.online.length === 1);
-    const goOn = a.stallStore();
+    await waitFor('the first reconciliation', () => world.online.length === 1);
+    const resume = a.stallStore();
     clock.elapsedMs += 1500;
     await waitFor('a beat that is not stored yet', () => a.waitingForStore() > 0);
     clock.elapsedMs += 1500;
     expect(a.service.notReady?.()).toMatch('lease');
     world.onOnline = async (request) => ({ offers: request.again ? [offer(1)] : [] });
-    goOn();
+    resume();
     expect((await headset.next('offer')).transactionId).toBe(1n);
     await waitFor('the instance to be ready', () => a.service.notReady?.() === undefined);
   });
 
-  it('closes the sessions that have moved to another one meanwhile', async () => {
+  it('closes sessions that have moved to another instance meanwhile', async () => {
     const [a, b] = [await startFake(), await startFake()];
     const first = await online(a);
-    await waitFor('the first judgement', () => world.online.length === 1);
-    const goOn = a.stallStore();
-    await passTo('the lease to run out', async () => (await presence(b)) === undefined);
+    await waitFor('the first reconciliation', () => world.online.length === 1);
+    const resume = a.stallStore();
+    await passTo('the expiry of the lease', async () => (await presence(b)) === undefined);
     const second = await online(b);
-    expect(await b.handOver(deviceId, offer(1))).toEqual([second.sessionEpoch]);
-    goOn();
+    expect(await b.dispatch(deviceId, offer(1))).toEqual([second.sessionEpoch]);
+    resume();
     const goAway = await passUntil(time, first.headset.next('goAway'));
     expect(goAway.reason).toBe(GoAwayReason.SUPERSEDED);
     await first.headset.ended(status.OK);
@@ -90,13 +90,13 @@ describe('an instance whose lease has run out', () => {
 });
 
 describe('a session that has moved', () => {
-  it('takes nothing any more, although its instance was not told', async () => {
+  it('accepts no offers, although its instance has not noticed the move', async () => {
     const [a, b] = [await world.start(), await world.start()];
     const first = await online(a);
     await a.cutOff();
     const second = await online(b);
     expect(await presence(a)).toBe(second.sessionEpoch);
-    expect(await a.handOver(deviceId, offer(1))).toEqual([second.sessionEpoch]);
+    expect(await a.dispatch(deviceId, offer(1))).toEqual([second.sessionEpoch]);
     expect((await second.headset.next('offer')).transactionId).toBe(1n);
     expect((await first.headset.next('goAway')).reason).toBe(GoAwayReason.SUPERSEDED);
     expect(first.headset.ids('offer')).toEqual([]);
@@ -104,23 +104,23 @@ describe('a session that has moved', () => {
 });
 
 describe('a session that continues', () => {
-  it('is judged again now and then, and is not sent the same twice', async () => {
+  it('is reconciled periodically, and gets no offer twice', async () => {
     const a = await world.start({ DEVICE_LINK_REJUDGE_MS: 200 });
     world.onOnline = async (request) => ({ offers: request.again ? [offer(1), offer(2)] : [offer(1)] });
     const { headset } = await online(a);
-    await waitFor('some judgements', () => judgedAgain().length >= 3);
+    await waitFor('three repeated reconciliations', () => repeatedReconciliations().length >= 3);
     expect(headset.ids('offer')).toEqual([1, 2]);
     headset.ready(1);
     await waitFor('the start', () => headset.ids('start').length === 1);
-    const before = judgedAgain().length;
-    await waitFor('more judgements', () => judgedAgain().length >= before + 2);
+    const before = repeatedReconciliations().length;
+    await waitFor('two more reconciliations', () => repeatedReconciliations().length >= before + 2);
     expect(headset.ids('offer')).toEqual([1, 2]);
   });
 
-  it('is judged again after a judgement that failed', async () => {
+  it('is reconciled again after a failed reconciliation', async () => {
     const a = await world.start({ DEVICE_LINK_REJUDGE_MS: 200 });
     const { headset } = await online(a);
-    await waitFor('the first judgement', () => world.online.length === 1);
+    await waitFor('the first reconciliation', () => world.online.length === 1);
     let failures = 0;
     world.onOnline = async () => {
       failures += 1;
@@ -132,10 +132,10 @@ describe('a session that continues', () => {
   });
 });
 
-describe('what a hello holds as started', () => {
+describe('a transaction that the hello lists as started', () => {
   const held = [{ transactionId: 7n, state: HeldState.STARTED }];
 
-  it('is started again without an offer, and a ready for it asks for its start', async () => {
+  it('is started again without an offer, and a ready for it requests a start grant', async () => {
     const a = await world.start();
     world.onOnline = async () => ({ startTransactionIds: [7n], offers: [offer(7)] });
     const headset = world.dial(a, { hello: { held } });
@@ -148,7 +148,7 @@ describe('what a hello holds as started', () => {
     expect(world.accepts.map((a) => a.transactionId)).toEqual([7n]);
   });
 
-  it('is revoked, and a ready for it asks again', async () => {
+  it('is revoked, and a ready for it requests a start grant', async () => {
     const a = await world.start();
     world.onOnline = async () => ({ revocations: [{ transactionId: 7n, reason: 'newer' }] });
     world.onAccept = async () => ({ start: false, revoke: true, dropReason: 'newer' });
@@ -160,7 +160,7 @@ describe('what a hello holds as started', () => {
     expect(world.online[0]).toMatchObject({ knowsRevoke: true, again: false });
   });
 
-  it('is never revoked from a client that does not know it', async () => {
+  it('is never revoked if the client does not support revoke', async () => {
     const a = await world.start();
     world.onAccept = async () => ({ start: false, revoke: true, dropReason: 'newer' });
     const headset = world.dial(a, { hello: { held } });
@@ -170,38 +170,38 @@ describe('what a hello holds as started', () => {
   });
 });
 
-it('tells the judge that the session before was closed because its headset did not answer', async () => {
+it('reports to transactions that the previous session was closed because its headset did not answer', async () => {
   const a = await world.start({ DEVICE_LINK_OFFER_DEADLINE_MS: 200 });
   world.onOnline = async () => ({ offers: world.online.length === 1 ? [offer(1)] : [] });
   const { headset } = await online(a);
   await headset.next('offer');
   expect((await headset.next('goAway')).reason).toBe(GoAwayReason.UNRESPONSIVE);
   await headset.ended(status.OK);
-  await waitFor('its absence', async () => (await presence(a)) === undefined);
+  await waitFor('the end of the session', async () => (await presence(a)) === undefined);
   await online(a);
-  await waitFor('the next judgement', () => world.online.length === 2);
+  await waitFor('the second reconciliation', () => world.online.length === 2);
   const third = await online(a);
-  await waitFor('the third judgement', () => world.online.length === 3);
+  await waitFor('the third reconciliation', () => world.online.length === 3);
   expect(third.sessionEpoch).toBe(3n);
   expect(world.online.map((request) => request.afterUnresponsive)).toEqual([false, true, false]);
 });
 
 describe('leases', () => {
-  it.each([-3_600_000, 3_600_000])('do not lean on wall clocks (%d ms)', async (offsetMs) => {
+  it.each([-3_600_000, 3_600_000])('do not depend on wall clocks (%d ms)', async (offsetMs) => {
     const right = new WrongClock(0);
     const a = await world.start({}, undefined, new WrongClock(offsetMs));
-    // How long others count as alive is the lease of the one that reads.
+    // The reading instance applies its own lease duration to other instances.
     const leaseMs = 60_000;
     const b = await world.start({ DEVICE_LINK_LEASE_MS: leaseMs }, undefined, right);
     // The headset has corrected its clock by the server's time.
     world.clock.offsetMs = offsetMs;
     const { sessionEpoch } = await online(a);
-    await waitFor('it to be known', async () => (await presence(b)) === sessionEpoch);
-    // The clock of the one that reads steps, too.
+    await waitFor('the presence at the other instance', async () => (await presence(b)) === sessionEpoch);
+    // The clock of the reading instance steps, too.
     right.offsetMs = -offsetMs;
     expect(await presence(b)).toBe(sessionEpoch);
     a.stallStore();
-    await waitFor('the lease to run out', async () => {
+    await waitFor('the expiry of the lease', async () => {
       right.elapsedMs += leaseMs;
       return (await presence(b)) === undefined;
     });

@@ -87,7 +87,7 @@ async function pass(ms: number, ...instances: Made[]): Promise<void> {
     for (const { reports } of instances) await reports.poll();
   }
 }
-/** Device and session epoch of those reported as offline, in order. */
+/** Device and session epoch of the headsets reported as offline, in order. */
 const reported = () =>
   published.flat().map(({ value }) => {
     const { deviceId, sessionEpoch, body } = fromBinary(DeviceReportEventSchema, value);
@@ -99,7 +99,7 @@ const connect = async ({ directory }: Made, deviceId: string) => ({
   epoch: (await directory.register(deviceId)).epoch,
 });
 
-test('a headset is offline when its session has been over for the whole time, and is reported once', async () => {
+test('a headset is offline after the whole time without a session, and is reported once', async () => {
   const a = await running('a');
   const session = await connect(a, '1');
   await pass(80_000, a);
@@ -114,14 +114,14 @@ test('a headset is offline when its session has been over for the whole time, an
   expect(body).toMatchObject({ case: 'offline', value: { endedAtMs: BigInt(endedAtMs) } });
   await pass(180_000, a);
   expect(reported()).toEqual(['1 1']);
-  // When a person's headset was last there is kept no longer than it is needed.
+  // The time of a person's last session is personal data: it is deleted as soon as possible.
   expect(await store.collection<{ _id: string }>('sessions').findOne({ _id: '1' })).toEqual({
     _id: '1',
     epoch: 1,
   });
 });
 
-test('a headset that is back in time is not offline, however often it comes and goes', async () => {
+test('a headset that reconnects in time is not offline, even if it disconnects often', async () => {
   const a = await running('a');
   for (let n = 0; n < 5; n += 1) {
     await a.directory.release([await connect(a, '1')]);
@@ -132,7 +132,7 @@ test('a headset that is back in time is not offline, however often it comes and 
   expect(reported()).toEqual(['1 5']);
 });
 
-test('sessions of an instance that was killed count as ended from when it is found dead', async () => {
+test('sessions of a killed instance count as ended when the instance is found dead', async () => {
   const [a, b] = [await running('a'), instance('b')];
   await b.directory.release([await connect(b, '0')]);
   await connect(b, '1');
@@ -147,7 +147,7 @@ test('sessions of an instance that was killed count as ended from when it is fou
   expect(reported().toSorted()).toEqual(['0 1', '1 1']);
 });
 
-test('an instance that was taken for dead, but was only frozen, keeps its sessions', async () => {
+test('a frozen instance that was treated as dead keeps its sessions', async () => {
   const [a, b] = [await running('a'), instance('b')];
   await connect(b, '1');
   leases.delete('b');
@@ -155,7 +155,7 @@ test('an instance that was taken for dead, but was only frozen, keeps its sessio
   leases.set('b', time.monotonicNow());
   await pass(180_000, a, b);
   expect(reported()).toEqual([]);
-  // Whoever dies again is counted from then on.
+  // After its next death, the time starts again.
   leases.delete('b');
   await pass(60_000, a);
   expect(reported()).toEqual([]);
@@ -163,7 +163,7 @@ test('an instance that was taken for dead, but was only frozen, keeps its sessio
   expect(reported()).toEqual(['1 1']);
 });
 
-test('while the lease is broken the time does not run, and then it begins again', async () => {
+test('an expired lease restarts the time', async () => {
   const a = await running('a');
   await a.directory.release([await connect(a, '1')]);
   await pass(56_000, a);
@@ -176,7 +176,7 @@ test('while the lease is broken the time does not run, and then it begins again'
   expect(reported()).toEqual(['1 1']);
 });
 
-test('after a start headsets have the full time to come back, whatever was counted before', async () => {
+test('after a start headsets have the full time to reconnect', async () => {
   const before = await running('a');
   await before.directory.release([await connect(before, '1'), await connect(before, '2')]);
   await connect(before, '3');
@@ -193,7 +193,7 @@ test('after a start headsets have the full time to come back, whatever was count
   expect(reported()).toEqual(['1 1']);
 });
 
-test('of several instances one reports what a dead one left', async () => {
+test('one of several instances reports the headsets of a dead instance', async () => {
   const instances = [await running('a'), await running('b'), await running('c')];
   const dead = instance('d');
   await dead.directory.release([await connect(dead, '1')]);
@@ -205,7 +205,7 @@ test('of several instances one reports what a dead one left', async () => {
   expect(reported()).toHaveLength(2);
 });
 
-test('while the log is away nothing is reported; afterwards those who are away still', async () => {
+test('while the log is unavailable nothing is reported; afterwards the headsets that are still away', async () => {
   const a = await running('a');
   await a.directory.release([await connect(a, '1'), await connect(a, '2')]);
   await pass(58_000, a);
@@ -218,7 +218,7 @@ test('while the log is away nothing is reported; afterwards those who are away s
   expect(reported()).toEqual(['1 1']);
 });
 
-test('a session that begins while its headset is reported stays, and may end again', async () => {
+test('a session that begins while its headset is reported continues, and may end again', async () => {
   const a = await running('a');
   await a.directory.release([await connect(a, '1')]);
   publishing = async () => {
@@ -235,7 +235,7 @@ test('a session that begins while its headset is reported stays, and may end aga
   expect(reported()).toEqual(['1 1', '1 3']);
 });
 
-test("a step of an instance's wall clock makes no headset offline, and delays none", async () => {
+test("a step of an instance's wall clock neither causes nor delays a report", async () => {
   const a = await running('a');
   await a.directory.release([await connect(a, '1')]);
   time.stepWallClock(3_600_000);
@@ -253,7 +253,7 @@ test('five thousand sessions that end at once are reported in few publications, 
   await a.directory.release(await Promise.all(ids.map((id) => connect(a, id))));
   const before = stores.statistics.documentsExamined;
   await pass(58_000, a);
-  // Each poll looks for the instances by the first session of each.
+  // Each poll finds an instance by its first session.
   expect(stores.statistics.documentsExamined - before).toBeLessThan(200);
   await pass(2000, a);
   expect(new Set(reported()).size).toBe(5000);
@@ -276,7 +276,7 @@ describe('beside release 0.1.0', () => {
     expect(await sessions().findOne({ _id: '1' })).toEqual({ _id: '1', epoch: 4 });
   });
 
-  test('a session that one of its instances may reclaim stays until that is dead', async () => {
+  test('a session that one of its instances may reclaim stays until that instance is dead', async () => {
     const a = await running('a');
     leases.set('old', 0);
     await sessions().insertOne({ _id: '1', epoch: 4, instanceId: 'old', away: 17, endedAtMs: 5 });

@@ -7,9 +7,9 @@ import type { EndedSessions, UnreportedEnd } from '../ports.ts';
 
 export interface OfflineReportsDeps {
   readonly sessions: EndedSessions;
-  /** Since when this instance's lease has been unbroken, by the monotonic clock; infinite when it has run out. */
+  /** Since when this instance's lease has been unbroken, by the monotonic clock; infinite if it has expired. */
   readonly leaseSinceMs: () => number;
-  /** Whether the instance's lease is alive. */
+  /** Returns whether the instance's lease is valid. */
   readonly isAlive: (instanceId: string) => Promise<boolean>;
   readonly log: Pick<EventLog, 'publish'>;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export class OfflineReports {
     this.#deps = deps;
   }
 
-  /** How often `poll` is to be called; milliseconds. */
+  /** Interval between calls of `poll`; milliseconds. */
   get pollEveryMs(): number {
     return Math.max(10, this.#deps.offlineAfterMs / 30);
   }
@@ -77,7 +77,7 @@ export class OfflineReports {
     if (ended > 0) logger.warn({ owner, sessions: ended }, 'sessions of a dead instance have ended');
   }
 
-  /** Publishes first: an event that comes twice is recognised by its session epoch. */
+  /** Publishes before it stores: consumers recognise a repeated event by its session epoch. */
   async #publish(due: readonly UnreportedEnd[]): Promise<void> {
     const { log, clock, sessions, logger } = this.#deps;
     const receivedAtMs = BigInt(clock.now());

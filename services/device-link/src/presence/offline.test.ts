@@ -4,7 +4,7 @@ import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fa
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, otherDeviceId, passUntil, World } from '../testing/world.ts';
 
-/** Headsets without a session, as the other services learn of them (rule A21). */
+/** Published reports of headsets without a session (rule A21). */
 
 const offlineAfterMs = 60_000;
 
@@ -19,7 +19,7 @@ afterEach(() => world.close());
 const start = () => world.start({ DEVICE_LINK_OFFLINE_AFTER_MS: offlineAfterMs }, undefined, time, time);
 const offline = async () =>
   (await world.reports(topics.deviceReports)).filter(({ body }) => body.case === 'offline');
-/** The events once a headset is reported; time passes meanwhile. */
+/** Returns the events after a headset is reported; time passes meanwhile. */
 const firstOffline = () =>
   waitFor('the event', async () => {
     await time.advance(1000);

@@ -40,7 +40,7 @@ export class Reconciler {
     try {
       await this.#reconcileSome();
     } catch (error) {
-      this.#deps.logger.warn({ err: error }, 'sessions could not be judged again; the next turn tries');
+      this.#deps.logger.warn({ err: error }, 'sessions could not be reconciled, retrying');
     } finally {
       this.#running = false;
     }

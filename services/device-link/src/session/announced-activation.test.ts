@@ -10,7 +10,7 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';
 import { AnnouncedActivation } from './announced-activation.ts';
 
-/** No work of an activation starts before the headset has been told of it (rule A7). */
+/** No work of an activation starts before the activation is announced to the headset (rule A7). */
 
 const offered = (
   id: number,
@@ -35,15 +35,15 @@ describe('a session', () => {
   });
   afterEach(() => world.close());
 
-  const deliver = (...offers: Offer[]) => instance.handOver(deviceId, ...offers);
+  const deliver = (...offers: Offer[]) => instance.dispatch(deviceId, ...offers);
   async function connected() {
     const headset = world.dial(instance, { hello: {} });
     await headset.next('welcome');
-    await waitFor('the online sweep', () => world.online.length > 0);
+    await waitFor('the first reconciliation', () => world.online.length > 0);
     return headset;
   }
 
-  it('ends before work of an activation whose transaction was canceled before its start, and the next welcome tells it', async () => {
+  it('ends before work of an activation whose transaction was canceled before its start; the next welcome announces it', async () => {
     const headset = await connected();
     await deliver(change(1, 2n), work(2, 2n));
     for (const id of [1n, 2n]) expect(await headset.next('offer')).toMatchObject({ transactionId: id });
@@ -59,18 +59,18 @@ describe('a session', () => {
     expect(await next.next('start')).toMatchObject({ transactionId: 2n });
   });
 
-  it('continues where the change has started, and where the work belongs to what the welcome told', async () => {
+  it('continues if the change has started, or if the work belongs to the announced activation', async () => {
     const headset = await connected();
     await deliver(work(1, 1n), change(2, 2n), work(3, 2n));
     await waitFor('the offers', () => headset.ids('offer').length === 3);
-    // Whatever order the readies come in.
+    // The order of the readies does not matter.
     for (const id of [3, 1, 2]) headset.ready(id);
     await waitFor('the starts', () => headset.ids('start').length === 3);
     expect(headset.ids('start')).toEqual([1, 2, 3]);
     expect(headset.received.map((body) => body.case)).not.toContain('goAway');
   });
 
-  it('is not ended before the activation can be told: the next welcome would be without it again', async () => {
+  it('does not end before the activation can be read: the next welcome would lack it again', async () => {
     let reads = 0;
     let away = true;
     world.onActivation = async () => {
@@ -90,7 +90,7 @@ describe('a session', () => {
     expect(await next.next('start')).toMatchObject({ transactionId: 1n });
   });
 
-  it('without an activation in its welcome does a change, and the work that follows it', async () => {
+  it('without an activation in its welcome starts a change, and the work that follows it', async () => {
     world.onActivation = async () => undefined;
     const headset = await connected();
     await deliver(change(1, 2n), work(2, 2n));
@@ -100,22 +100,22 @@ describe('a session', () => {
   });
 });
 
-describe('what a headset has been told', () => {
-  const told = (welcomed: bigint | undefined, ...offers: Offer[]) => {
+describe('the announced activation', () => {
+  const announced = (welcomed: bigint | undefined, ...offers: Offer[]) => {
     const activation = new AnnouncedActivation(welcomed);
     for (const one of offers) activation.offered(one);
     return activation;
   };
 
   it('is not raised by the start of an older change', () => {
-    const activation = told(1n, change(1, 2n), change(2, 3n), work(3, 3n));
+    const activation = announced(1n, change(1, 2n), change(2, 3n), work(3, 3n));
     expect(activation.start(1)).toBe(true);
     activation.dropped(2);
     expect(activation.start(3)).toBe(false);
   });
 
-  it('covers what was offered before its welcome only where that carried an activation', () => {
-    expect(told(1n).start(1)).toBe(true);
-    expect(told(undefined).start(1)).toBe(false);
+  it('covers earlier offers only if the welcome contained an activation', () => {
+    expect(announced(1n).start(1)).toBe(true);
+    expect(announced(undefined).start(1)).toBe(false);
   });
 });

@@ -37,7 +37,10 @@ export function createActivationReader(deps: {
       );
       return activation;
     }).catch((error) => {
-      logger.warn({ deviceId, err: error }, 'a headset is welcomed without its activation');
+      logger.warn(
+        { deviceId, err: error },
+        'the activation could not be read, sending the welcome without it',
+      );
       return undefined;
     });
     return Promise.race([asked, late]).finally(() => time.clearTimer(timer));

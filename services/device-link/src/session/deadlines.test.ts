@@ -6,11 +6,11 @@ import { limits } from '../domain/limits.ts';
 import type { RawHeadset } from '../testing/raw-headset.ts';
 import { deviceId, type Instance, offer, otherDeviceId, World } from '../testing/world.ts';
 
-/** Deadlines of headsets are durations: no step of the wall clock ends a session or keeps one. */
+/** Deadlines are durations: a step of the wall clock neither ends nor prolongs a session. */
 
 const offerDeadlineMs = 30_000;
 const helloDeadlineMs = 10_000;
-/** Longer than each deadline. The clocks of headsets' tokens may differ by a minute. */
+/** Longer than each deadline; milliseconds. */
 const stepMs = 31_000;
 /** The longest time until the next sweep. */
 const sweepMs = 1000;
@@ -41,7 +41,7 @@ const hasSession = async () =>
   (await instance.delivery.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
 
 async function offered(headset: RawHeadset, id = deviceId): Promise<void> {
-  await instance.handOver(id, offer(1));
+  await instance.dispatch(id, offer(1));
   await headset.next('offer');
 }
 
@@ -63,11 +63,11 @@ describe('an unanswered offer', () => {
     expect((await headset.next('goAway')).reason).toBe(GoAwayReason.UNRESPONSIVE);
   });
 
-  it('does not end the session while the log is away and its answer is not read', async () => {
+  it('does not end the session while the log is unavailable and the answer is not read', async () => {
     const headset = await connected();
     const silent = await connected(otherDeviceId);
     await waitFor('the hellos on the log', async () => (await world.reports()).length === 2);
-    world.logAway = true;
+    world.logUnavailable = true;
     for (const reportId of [1n, 2n]) {
       const value = { transactionId: 7n, success: true, customData: 'x'.repeat(70_000) };
       headset.send({ case: 'report', value: { reportId, body: { case: 'appAnswer', value } } });
@@ -79,35 +79,35 @@ describe('an unanswered offer', () => {
     headset.ready(1);
     await offered(silent, otherDeviceId);
     await time.advance(offerDeadlineMs + sweepMs);
-    // The sessions are looked at in the order in which they began.
+    // The sweep checks sessions in the order in which they began.
     expect((await silent.next('goAway')).reason).toBe(GoAwayReason.UNRESPONSIVE);
-    world.logAway = false;
+    world.logUnavailable = false;
     const answers = () => headset.received.flatMap(({ case: kind }) => (kind === 'reportAck' ? [] : [kind]));
     await waitFor('the start', () => answers().length === 3);
     expect(answers()).toEqual(['welcome', 'offer', 'start']);
   });
 });
 
-describe('a headset that takes nothing', () => {
+describe('a headset that does not read', () => {
   async function full(): Promise<RawHeadset> {
     const headset = await connected();
     headset.stopReading();
     const large = Array.from({ length: 100 }, (_, i) => offer(i + 1, 'x'.repeat(4096)));
-    await instance.handOver(deviceId, ...large);
+    await instance.dispatch(deviceId, ...large);
     await waitFor('the stream to be full', async () =>
       /kind="offer"\} [1-9]/.test(await world.metrics.metrics()),
     );
     return headset;
   }
 
-  it('keeps its session when the wall clock is set forward', async () => {
+  it('keeps its session if the wall clock is set forward', async () => {
     await full();
     time.stepWallClock(stepMs);
     await time.advance(sweepMs);
     expect(await hasSession()).toBe(true);
   });
 
-  it('loses its session and is cut off in time although the wall clock was set back', async () => {
+  it('loses its session and its stream in time although the wall clock was set back', async () => {
     const headset = await full();
     time.stepWallClock(-stepMs);
     await time.advance(offerDeadlineMs + sweepMs);

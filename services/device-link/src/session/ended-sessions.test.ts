@@ -5,7 +5,7 @@ import { limits } from '../domain/limits.ts';
 import type { RawHeadset } from '../testing/raw-headset.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';
 
-/** Headsets that take nothing, not even the end of their stream. */
+/** Headsets that read nothing, not even the end of their stream. */
 
 const most = { sessions: 2, waiting: 10 };
 const ids = Array.from({ length: most.sessions + most.waiting }, (_, i) => `35000000000${1000 + i}`);
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** How a session ends without the cloud having closed it for its age, its silence or a newer session. */
+/** Ways to end a session other than its age, its silence or a newer session. */
 const endings: Record<string, (headset: RawHeadset, id: string) => void> = {
   'a half-close': (headset) => headset.halfClose(),
   'a message that breaks the protocol': (headset) => headset.hello(),
@@ -43,7 +43,7 @@ const endings: Record<string, (headset: RawHeadset, id: string) => void> = {
 
 async function begin(id: string): Promise<RawHeadset> {
   const before = world.online.length;
-  const headset = world.dial(instance, { id, hello: {}, takesNothing: true });
+  const headset = world.dial(instance, { id, hello: {}, neverReads: true });
   await waitFor('the reconciliation', () => world.online.length > before);
   return headset;
 }
@@ -54,7 +54,7 @@ const hasSession = async (id: string) => {
 
 // protects against headsets/slow-reader
 it.each(Object.keys(endings))(
-  'a session that has ended by %s is cut off after the grace time',
+  'the stream of a session that ended by %s is reset after the grace time',
   async (how) => {
     let welcomes = 0;
     // The first welcome carries no activation, so nothing that was accepted before may start in its session.
@@ -71,14 +71,14 @@ it.each(Object.keys(endings))(
 );
 
 // protects against headsets/slow-reader
-it('headsets that stop reading and close their half keep the places of a full instance no longer than the grace time', async () => {
+it('headsets that stop reading and close their half do not count towards the limits after the grace time', async () => {
   for (const id of ids) {
     const headset = await begin(id);
     headset.halfClose();
     await waitFor('the end of the session', async () => !(await hasSession(id)));
   }
   await time.advance(limits.closeGraceMs + 1000);
-  // A connection without a stream is replaced when it is no longer young.
+  // A connection without a stream may be replaced after some time.
   await time.advance(10_000);
   const headset = world.dial(instance, { hello: {} });
   await headset.next('welcome');

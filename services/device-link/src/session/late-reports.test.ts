@@ -2,11 +2,11 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { RawHeadset } from '../testing/raw-headset.ts';
 import { offer, World } from '../testing/world.ts';
 
-/** Headsets that report at once after their hello, while the log is away. */
+/** Headsets that report right after their hello, while the log is unavailable. */
 
 const limitBytes = 300_000;
 const reportBytes = 20_000;
-/** Far above what a hello of these tests takes in the queue. */
+/** Far above the memory of a queued hello of these tests; bytes. */
 const helloBytes = 2_000;
 const early = Array.from({ length: 20 }, (_, i) => `35000000000${1000 + i}`);
 const late = Array.from({ length: 20 }, (_, i) => `35000000000${2000 + i}`);
@@ -23,14 +23,14 @@ const queuedBytes = async () => {
 };
 
 // protects against headsets/report-flood
-it('while the log is away, reports of many headsets stay within the limit, however late the headsets connect', async () => {
+it('while the log is unavailable, reports of many headsets stay within the limit, also for late headsets', async () => {
   for (const id of [...early, ...late]) {
     world.registerKey(id, 'k1');
     world.registerKey(`${id.slice(0, 3)}1${id.slice(4)}`, 'k1');
   }
   const instance = await world.start({ DEVICE_LINK_QUEUED_REPORT_BYTES: limitBytes });
   world.onOnline = async () => ({ offers: [offer(1)] });
-  world.logAway = true;
+  world.logUnavailable = true;
   const connect = async (id: string) => {
     const headset = world.dial(instance, { id, hello: {} });
     for (let n = 1; n <= 13; n += 1) {
@@ -63,7 +63,7 @@ it('while the log is away, reports of many headsets stay within the limit, howev
   }
   expect(await queuedBytes()).toBeGreaterThan(limitBytes);
   // Nothing is lost.
-  world.logAway = false;
+  world.logUnavailable = false;
   const acknowledged = () =>
     headsets.filter(({ received }) =>
       received.some((body) => body.case === 'reportAck' && body.value.reportId === 13n),

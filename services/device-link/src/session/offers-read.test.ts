@@ -3,8 +3,8 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { limits } from '../domain/limits.ts';
 import { deviceId, type Instance, World } from '../testing/world.ts';
 
-/** A judgement that leaves out operations (transactions/v1/service.proto, HeadsetOnlineResponse). */
-describe('offers whose operations are read when it is their turn', () => {
+/** A reconciliation that leaves out operations (transactions/v1/service.proto, HeadsetOnlineResponse). */
+describe('offers whose operations are read just before they are sent', () => {
   let world: World;
   let instance: Instance;
   const whole = (id: number) => ({ transactionId: BigInt(id), operation: {} });
@@ -17,13 +17,13 @@ describe('offers whose operations are read when it is their turn', () => {
   });
   afterEach(() => world.close());
 
-  it('go out in order with the others, each read once, a part at a time', async () => {
+  it('are sent in order with the others, each read once, in several reads', async () => {
     const all = range(1, 100);
     world.onOnline = async ({ readsOffers }) => {
       expect(readsOffers).toBe(true);
       return { offers: all.map((id) => (id <= 2 ? whole(id) : bare(id))) };
     };
-    // As a queue of large ones is answered: fewer than were asked for.
+    // Like the answer for large operations: fewer than requested.
     world.onRead = async ({ transactionIds }) => {
       const answered = transactionIds.slice(0, 10);
       return { offers: answered.map((id) => whole(Number(id))), answered: answered.length };
@@ -43,7 +43,7 @@ describe('offers whose operations are read when it is their turn', () => {
     );
   });
 
-  it('are not read beyond what the headset may leave unanswered', async () => {
+  it('are not read beyond the limit of unanswered offers', async () => {
     const all = range(1, limits.maxInFlightOffers + 40);
     world.onOnline = async () => ({ offers: all.map(bare) });
     const headset = world.dial(instance, { hello: {} });
@@ -51,7 +51,7 @@ describe('offers whose operations are read when it is their turn', () => {
     expect(world.reads.flatMap(({ transactionIds }) => transactionIds).length).toBe(limits.maxInFlightOffers);
   });
 
-  it('that are over by now are left out, and a failure is tried again', async () => {
+  it('are left out if they have ended, and a failed read is retried', async () => {
     world.onOnline = async () => ({ offers: [1, 2, 3].map(bare) });
     let failures = 2;
     world.onRead = async ({ transactionIds }) => {
@@ -63,7 +63,7 @@ describe('offers whose operations are read when it is their turn', () => {
     expect(headset.ids('offer')).toEqual([1, 3]);
   });
 
-  it('are those that were handed over whole and are too large to be kept until their turn', async () => {
+  it('include dispatched operations that are too large to stay in memory', async () => {
     const window = range(1, limits.maxInFlightOffers);
     const text = 'x'.repeat(limits.maxWholeOfferBytes);
     const large = (id: number) => ({
@@ -76,15 +76,15 @@ describe('offers whose operations are read when it is their turn', () => {
     });
     const headset = world.dial(instance, { hello: {} });
     await headset.next('welcome');
-    await instance.handOver(deviceId, ...window.map(whole));
+    await instance.dispatch(deviceId, ...window.map(whole));
     await waitFor('a full window', () => headset.ids('offer').length === window.length);
     const behind = range(window.length + 1, window.length + 4);
-    await instance.handOver(deviceId, ...behind.map(large));
+    await instance.dispatch(deviceId, ...behind.map(large));
     expect(world.reads).toEqual([]);
     for (const id of window) headset.ready(id);
     await waitFor('all of them', () => headset.ids('offer').length === window.length + behind.length);
     expect(headset.ids('offer')).toEqual([...window, ...behind]);
-    // The next one was kept.
+    // The next one stayed in memory.
     const read = world.reads.flatMap(({ transactionIds }) => transactionIds.map(Number));
     expect(read).toEqual(behind.slice(1));
   });

@@ -23,7 +23,7 @@ export interface OffersDeps {
 
 /** Time until the next reconciliation after a failed one; milliseconds. */
 const retryAfterFailureMs = 30_000;
-const overReason = 'The transaction is over.';
+const endedReason = 'The transaction is over.';
 
 const isLarge = (offer: Offer) => toBinary(OfferSchema, offer).length > limits.maxWholeOfferBytes;
 
@@ -83,11 +83,11 @@ export class Offers {
     const found = await retryWhile(
       isAlive,
       () => this.#transactions.reconcileFirst({ held: hello.held, afterUnresponsive }, this.#begin),
-      (error, attempt) => logFailure('the online sweep failed', error, attempt),
+      (error, attempt) => logFailure('the first reconciliation failed', error, attempt),
     );
     if (!found || !isAlive()) return;
     for (const id of found.dropTransactionIds) {
-      send({ case: 'drop', value: { transactionId: id, reason: overReason } });
+      send({ case: 'drop', value: { transactionId: id, reason: endedReason } });
     }
     for (const id of found.startTransactionIds) {
       this.#queue.started(Number(id));
@@ -120,7 +120,7 @@ export class Offers {
       } catch (error) {
         this.#more ||= more;
         this.#sequencer.failed();
-        this.#session.logFailure('a session could not be judged again', error, attempt);
+        this.#session.logFailure('a repeated reconciliation failed', error, attempt);
         this.reconciledAtMs = now - this.#deps.reconcileEveryMs + retryAfterFailureMs;
         if (this.#missesSome) await systemTime.sleep(backoffMs(attempt, callBackoff), { ref: false });
       }
@@ -193,7 +193,7 @@ export class Offers {
   async #reconcileOnce(): Promise<void> {
     const found = await this.#transactions.reconcileAgain(this.#begin);
     if (!found || !this.#session.isAlive()) return;
-    this.withdraw(found.dropTransactionIds.map(Number), overReason);
+    this.withdraw(found.dropTransactionIds.map(Number), endedReason);
     this.#addFound(found);
   }
 

@@ -6,7 +6,7 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { limits } from '../domain/limits.ts';
 import { deviceId, type Instance, offer, otherDeviceId, World } from '../testing/world.ts';
 
-/** Only the tests' clock ever gets so far. */
+/** Only a moved clock reaches this deadline. */
 const offerDeadlineMs = 60_000;
 
 let world: World;
@@ -17,17 +17,17 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const deliver = (...ids: number[]) => instance.handOver(deviceId, ...ids.map((id) => offer(id)));
+const deliver = (...ids: number[]) => instance.dispatch(deviceId, ...ids.map((id) => offer(id)));
 
 async function connected(hello: object = {}) {
   const headset = world.dial(instance, { hello });
   await headset.next('welcome');
-  await waitFor('the online sweep', () => world.online.length > 0);
+  await waitFor('the first reconciliation', () => world.online.length > 0);
   return headset;
 }
 
 describe('a session', () => {
-  it('tells transactions what the headset holds, and devices what it said of itself', async () => {
+  it('sends transactions the held transactions, and publishes the hello', async () => {
     const held = [{ transactionId: 5n, state: HeldState.FINISHED }];
     await connected({ held, apps: [{ package: 'com.example', version: '1.2' }] });
     expect(world.online[0]).toMatchObject({ deviceId, sessionEpoch: 1n, clientVersion: '3.4.0', held });
@@ -39,7 +39,7 @@ describe('a session', () => {
     expect(event?.body.case === 'hello' && event.body.value.apps[0]?.package).toBe('com.example');
   });
 
-  it('asks transactions again while they are away', async () => {
+  it('retries the reconciliation while transactions is unavailable', async () => {
     let failures = 2;
     world.onOnline = async () => {
       if (failures-- > 0) throw new DomainError('unavailable', 'away');
@@ -50,7 +50,7 @@ describe('a session', () => {
     expect((await headset.next('offer')).transactionId).toBe(1n);
   });
 
-  it('sends what is delivered during the online sweep after it, merged in order of id, once', async () => {
+  it('sends offers that arrive during the first reconciliation after it, merged in order of id, once', async () => {
     let finish = () => {};
     world.onOnline = () =>
       new Promise((resolve) => {
@@ -66,11 +66,11 @@ describe('a session', () => {
     expect(headset.ids('offer')).toEqual([1, 2, 3, 4]);
   });
 
-  it('sends starts in the order of the offers, whatever order readies and permits come in', async () => {
-    const permits = new Map<number, () => void>();
+  it('sends starts in the order of the offers, in whatever order readies and start grants arrive', async () => {
+    const grants = new Map<number, () => void>();
     world.onAccept = ({ transactionId }) =>
       new Promise((resolve) => {
-        permits.set(Number(transactionId), () =>
+        grants.set(Number(transactionId), () =>
           resolve(transactionId === 2n ? { start: false, dropReason: 'canceled' } : { start: true }),
         );
       });
@@ -78,17 +78,17 @@ describe('a session', () => {
     await deliver(1, 2, 3);
     await waitFor('the offers', () => headset.ids('offer').length === 3);
     for (const id of [3, 1, 2]) headset.ready(id);
-    await waitFor('the questions', () => permits.size === 3);
-    permits.get(3)?.();
-    permits.get(2)?.();
-    permits.get(1)?.();
-    await waitFor('the third start', () => headset.ids('start').length === 2);
+    await waitFor('the requests for start grants', () => grants.size === 3);
+    grants.get(3)?.();
+    grants.get(2)?.();
+    grants.get(1)?.();
+    await waitFor('both starts', () => headset.ids('start').length === 2);
     expect(headset.received.slice(-3).map((b) => b.case)).toEqual(['start', 'drop', 'start']);
     expect(headset.ids('start')).toEqual([1, 3]);
     expect(headset.ids('drop')).toEqual([2]);
   });
 
-  it('asks for a start until there is an answer, and never drops for want of one', async () => {
+  it('requests a start grant until there is an answer, and never drops without an answer', async () => {
     let failures = 3;
     world.onAccept = async () => {
       if (failures-- > 0) throw new DomainError('unavailable', 'away');
@@ -102,21 +102,21 @@ describe('a session', () => {
     expect(headset.ids('drop')).toEqual([]);
   });
 
-  it('asks once for a ready that comes twice, and again after the start: it may be over since', async () => {
-    let permit = () => {};
+  it('requests one start grant for a repeated ready, and another after the start, since the transaction may have ended', async () => {
+    let grant = () => {};
     world.onAccept = () =>
       new Promise((resolve) => {
-        permit = () => resolve({ start: true });
+        grant = () => resolve({ start: true });
       });
     const headset = await connected();
     await deliver(1);
     await headset.next('offer');
     headset.ready(1);
     headset.ready(1);
-    // What comes behind them is handled: so both were read.
+    // A later message is handled, so both were read.
     headset.result(1, 6);
     await headset.next('reportAck');
-    permit();
+    grant();
     await headset.next('start');
     const before = world.accepts.length;
     expect(before).toBe(1);
@@ -130,44 +130,44 @@ describe('a session', () => {
     expect(headset.ids('start')).toEqual([1, 1]);
   });
 
-  it('asks for no start before it is judged, and tells the judgement first', async () => {
-    let judged = () => {};
+  it('requests no start grant before the first reconciliation, and sends its result first', async () => {
+    let reconciled = () => {};
     world.onOnline = () =>
       new Promise((resolve) => {
-        judged = () => resolve({ dropTransactionIds: [7n], offers: [offer(8)] });
+        reconciled = () => resolve({ dropTransactionIds: [7n], offers: [offer(8)] });
       });
     world.onAccept = async ({ transactionId }) =>
       transactionId === 8n ? { start: true } : { start: false, dropReason: 'newer' };
     const headset = await connected({ held: [{ transactionId: 7n, state: HeldState.OFFERED }] });
     headset.ready(7);
     headset.ready(8);
-    // What comes behind them is handled: so they were read.
+    // A later message is handled, so both were read.
     headset.result(1, 6);
     await headset.next('reportAck');
     expect(world.accepts).toEqual([]);
-    judged();
+    reconciled();
     await waitFor('the answers', () => headset.ids('drop').length === 2);
     expect(world.accepts.map((a) => a.transactionId)).toEqual([7n, 8n]);
     expect(headset.received.slice(-4).map((b) => b.case)).toEqual(['drop', 'offer', 'start', 'drop']);
   });
 
-  it('reads on when it is judged, however many readies came before', async () => {
-    let judged = () => {};
+  it('continues to read after the first reconciliation, also after many readies', async () => {
+    let reconciled = () => {};
     world.onOnline = () =>
       new Promise((resolve) => {
-        judged = () => resolve({});
+        reconciled = () => resolve({});
       });
     const headset = await connected();
     for (let id = 1; id <= 200; id += 1) headset.ready(id);
-    await waitFor('it to read no more', async () => {
+    await waitFor('the pause of reading', async () => {
       const [, readies] = /direction="in",kind="ready"\} (\d+)/.exec(await world.metrics.metrics()) ?? [];
       return Number(readies) >= limits.maxInFlightOffers;
     });
-    judged();
+    reconciled();
     await waitFor('all starts', () => headset.ids('start').length === 200);
   });
 
-  it('drops what is withdrawn after its start', async () => {
+  it('drops a transaction that is withdrawn after its start', async () => {
     const headset = await connected();
     await deliver(1);
     await headset.next('offer');
@@ -177,7 +177,7 @@ describe('a session', () => {
     expect(await headset.next('drop')).toMatchObject({ transactionId: 1n, reason: 'before reset' });
   });
 
-  it("leaves a ready for an unknown or another device's transaction to transactions", async () => {
+  it("lets transactions decide about a ready for an unknown or another device's transaction", async () => {
     world.onAccept = async () => ({ start: false, dropReason: 'unknown' });
     const headset = await connected();
     headset.ready(12345);
@@ -190,11 +190,11 @@ describe('a session', () => {
     });
   });
 
-  it('asks with the newest firmware that the hello and inventory reports said', async () => {
+  it('requests start grants with the newest firmware version of the hello and inventory reports', async () => {
     const headset = await connected({ firmwareVersion: '9.001.0' });
     let id = 0;
-    // The second is one from before the hello, which comes again; the last is no version at all.
-    for (const [said, asked] of [
+    // The second report is from before the hello, and is repeated; the last one contains no version.
+    for (const [reported, expected] of [
       ['9.002.0', '9.002.0'],
       ['9.000.0', '9.002.0'],
       ['', '9.002.0'],
@@ -202,11 +202,11 @@ describe('a session', () => {
       ['9'.repeat(65), '9.010.0'],
     ] as const) {
       id += 1;
-      const inventory = { case: 'inventory' as const, value: { firmwareVersion: said } };
+      const inventory = { case: 'inventory' as const, value: { firmwareVersion: reported } };
       headset.send({ case: 'report', value: { reportId: BigInt(id), body: inventory } });
       headset.ready(id);
-      await waitFor('the question', () => world.accepts.length === id);
-      expect(world.accepts.at(-1)).toMatchObject({ firmwareVersion: asked });
+      await waitFor('the request', () => world.accepts.length === id);
+      expect(world.accepts.at(-1)).toMatchObject({ firmwareVersion: expected });
     }
   });
 
@@ -225,30 +225,30 @@ describe('a session', () => {
     world.clock.offsetMs += offerDeadlineMs + 1;
     expect((await headset.next('goAway')).reason).toBe(GoAwayReason.UNRESPONSIVE);
     await headset.ended(status.OK);
-    await waitFor('the absence', async () => (await deliver(2))[0] === 0n);
+    await waitFor('the end of the session', async () => (await deliver(2))[0] === 0n);
   });
 
   // protects against headsets/slow-reader
-  it('ends, and is cut off, when the headset takes nothing any more', async () => {
+  it('ends, and its stream is reset, if the headset stops reading', async () => {
     const headset = await connected();
     headset.stopReading();
     const large = (id: number) => offer(id, 'x'.repeat(4096));
     for (let id = 1; id <= 900; id += 100) {
       const offers = Array.from({ length: 100 }, (_, i) => large(id + i));
-      expect(new Set(await instance.handOver(deviceId, ...offers))).toEqual(new Set([1n]));
+      expect(new Set(await instance.dispatch(deviceId, ...offers))).toEqual(new Set([1n]));
     }
-    // Offers are written until the stream is full, all in one turn: then its time begins.
+    // Offers are written until the stream is full; then the deadline begins.
     await waitFor('the stream to be full', async () =>
       /kind="offer"\} [1-9]/.test(await world.metrics.metrics()),
     );
     world.clock.offsetMs += offerDeadlineMs + 1;
-    await waitFor('the absence', async () => (await deliver(2000))[0] === 0n);
+    await waitFor('the end of the session', async () => (await deliver(2000))[0] === 0n);
     world.clock.offsetMs += offerDeadlineMs + 1;
     await headset.ended(status.CANCELLED);
     expect(headset.ids('offer').length).toBeLessThan(100);
   });
 
-  it('does not end for a started transaction that takes long', async () => {
+  it('does not end because of a long transaction', async () => {
     const headset = await connected();
     await deliver(1);
     await headset.next('offer');
@@ -256,17 +256,17 @@ describe('a session', () => {
     await headset.next('start');
     const silent = world.dial(instance, { id: otherDeviceId, hello: {} });
     await silent.next('welcome');
-    await instance.handOver(otherDeviceId, offer(1));
+    await instance.dispatch(otherDeviceId, offer(1));
     await silent.next('offer');
     world.clock.offsetMs += 3_600_000;
-    // The sessions are looked at in the order in which they began.
+    // The sweep checks sessions in the order in which they began.
     await silent.ended(status.OK);
     headset.result(1, 1);
     expect((await headset.next('reportAck')).reportId).toBe(1n);
     expect(headset.end).toBeUndefined();
   });
 
-  it('refuses more offers than it may hold, and takes offers for an away headset as away', async () => {
+  it('refuses offers beyond its limit, and returns epoch 0 for a headset without a session', async () => {
     expect(await deliver(1)).toEqual([0n]);
     let finish = () => {};
     world.onOnline = () =>
@@ -281,18 +281,18 @@ describe('a session', () => {
 });
 
 describe('reports', () => {
-  it('are acknowledged only when they are durable, in order, up to the highest', async () => {
+  it('are acknowledged only after they are durable, in order, up to the highest id', async () => {
     const headset = await connected();
     await waitFor('the hello on the log', async () => (await world.reports()).length === 1);
-    let letGo = () => {};
+    let release = () => {};
     world.logHeld = new Promise((resolve) => {
-      letGo = resolve;
+      release = resolve;
     });
     for (let id = 1; id <= 500; id += 1) headset.result(id, id);
     await deliver(1);
     await waitFor('a message that came later', () => headset.ids('offer').length === 1);
     expect(headset.received.some((b) => b.case === 'reportAck')).toBe(false);
-    letGo();
+    release();
     const last = () =>
       headset.received.findLast((b) => b.case === 'reportAck')?.value as { reportId: bigint };
     await waitFor('the last ack', () => last()?.reportId === 500n);
@@ -318,15 +318,15 @@ describe('reports', () => {
     expect((await headset.next('reportAck')).reportId).toBe(1n);
   });
 
-  it('are tried again, in order and without an ack, while the log is away', async () => {
+  it('are published again, in order and without an ack, while the log is unavailable', async () => {
     const headset = await connected();
     await waitFor('the hello on the log', async () => (await world.reports()).length === 1);
-    world.logAway = true;
+    world.logUnavailable = true;
     for (let id = 1; id <= 3; id += 1) headset.result(id, id);
     await deliver(1);
     await waitFor('a message that came later', () => headset.ids('offer').length === 1);
     expect(headset.received.some((b) => b.case === 'reportAck')).toBe(false);
-    world.logAway = false;
+    world.logUnavailable = false;
     await headset.next('offer');
     const ack = await headset.next('reportAck');
     const durable = await world.reportIds();
@@ -334,7 +334,7 @@ describe('reports', () => {
     await waitFor('all', async () => (await world.reportIds()).join() === '1,2,3');
   });
 
-  it('of every kind pass, whatever they say: of transactions on one topic, of the headset on another', async () => {
+  it('of every kind are published with any content: about transactions and about the headset on separate topics', async () => {
     const headset = await connected();
     const aboutItself = [
       { case: 'customData', value: { customData: 'x'.repeat(200_000) } },
@@ -371,7 +371,7 @@ describe('reports', () => {
   });
 
   // protects against headsets/report-repeat
-  it('that come twice are acknowledged again, not published again', async () => {
+  it('that are repeated are acknowledged again, not published again', async () => {
     const headset = await connected();
     headset.result(7, 1);
     expect((await headset.next('reportAck')).reportId).toBe(7n);
@@ -380,12 +380,12 @@ describe('reports', () => {
     expect(await world.reportIds()).toEqual([7]);
   });
 
-  it('that are durable are told in the next welcome after a session that ended in order', async () => {
+  it('that are durable are listed in the next welcome after a session that ended in order', async () => {
     const first = await connected();
     first.result(41, 1);
     await first.next('reportAck');
     first.close();
-    await waitFor('the absence', async () => (await deliver(1))[0] === 0n);
+    await waitFor('the end of the session', async () => (await deliver(1))[0] === 0n);
     const welcome = await waitFor('the release in the store', async () => {
       const again = world.dial(instance, { hello: {} });
       const answer = await again.next('welcome');
@@ -395,7 +395,7 @@ describe('reports', () => {
   });
 });
 
-describe('a message that breaks the protocol ends the session and changes nothing', () => {
+describe('a message that violates the protocol ends the session and changes nothing', () => {
   const cases: Record<string, (headset: Awaited<ReturnType<typeof connected>>) => void> = {
     'bytes that are no message': (h) => h.sendBytes(Uint8Array.of(0x0a, 0xff, 0xff, 0x03)),
     'a message without a body': (h) => h.sendBytes(Uint8Array.of()),

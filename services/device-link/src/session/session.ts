@@ -298,14 +298,14 @@ export class Session implements SessionContext {
     await retryWhile(
       this.isAlive,
       async () => {
-        if (!(await this.#deps.currentActivation(this.deviceId))) throw new Error('devices cannot tell it');
+        if (!(await this.#deps.currentActivation(this.deviceId))) throw new Error('devices is unavailable');
       },
-      (error, attempt) => this.logFailure('work waits for the activation to be told', error, attempt),
+      (error, attempt) => this.logFailure('the activation could not be read, work waits', error, attempt),
     );
     if (this.#ended) return;
     this.#deps.logger.info(
       { deviceId: this.deviceId, epoch: this.epoch },
-      'the next welcome tells the activation',
+      'closing session: the next welcome carries the new activation',
     );
     this.close(GoAwayReason.ACTIVATION, Math.random() * limits.activationRetryMs);
   }

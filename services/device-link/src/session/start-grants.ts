@@ -52,7 +52,7 @@ export class StartGrants {
     const grant = await retryWhile(
       isAlive,
       () => this.#request(id),
-      (error, attempt) => logFailure('a start could not be asked for', error, attempt),
+      (error, attempt) => logFailure('a start grant could not be requested', error, attempt),
     );
     this.#open -= 1;
     if (!grant || !isAlive()) return;

@@ -18,7 +18,7 @@ export class Traces {
     }
   }
 
-  /** The traceparent of a transaction; empty when it is not traced. */
+  /** Returns the traceparent of a transaction; empty if it is not traced. */
   of(id: number | bigint | undefined): string {
     return (id !== undefined && this.#byId?.get(Number(id))) || '';
   }

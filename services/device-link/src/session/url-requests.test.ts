@@ -33,8 +33,8 @@ const askUpload = (requestId: bigint) =>
 const answers = (): UrlAnswer[] => headset.received.flatMap((b) => (b.case === 'urlAnswer' ? [b.value] : []));
 const answer = (over: object) => create(UrlAnswerSchema, over);
 
-describe('requests for addresses', () => {
-  it("for a load are answered with updates' address and its end", async () => {
+describe('requests for URLs', () => {
+  it("for a download are answered with updates' URL and its expiry", async () => {
     world.onDownload = async () => ({
       url: 'https://store.example/a?sig=1',
       expiresAtMs: 1_767_225_600_000n,
@@ -46,7 +46,7 @@ describe('requests for addresses', () => {
     expect(world.downloads).toMatchObject([{ deviceId, ticket }]);
   });
 
-  it("for an upload are answered with the integrator's address, through devices", async () => {
+  it("for an upload are answered with the integrator's URL, through devices", async () => {
     world.onUpload = async () => ({ url: 'https://files.example/put' });
     askUpload(1n);
     expect(await headset.next('urlAnswer')).toEqual(
@@ -56,7 +56,7 @@ describe('requests for addresses', () => {
   });
 
   it.each([UrlRefusal.SIZE, UrlRefusal.NOT_ASSOCIATED, UrlRefusal.NO_SIGNED_URL, UrlRefusal.NOT_FOUND])(
-    'that are refused (%d) have the reason and no address',
+    'that are refused (%d) have the reason and no URL',
     async (refusal) => {
       world.onUpload = async () => ({ refusal, url: 'https://never.example' });
       world.onDownload = async () => ({ refusal });
@@ -67,12 +67,12 @@ describe('requests for addresses', () => {
     },
   );
 
-  it('are never answered with neither an address nor a refusal', async () => {
+  it('are always answered with a URL or a refusal', async () => {
     askDownload(1n);
     expect(await headset.next('urlAnswer')).toEqual(answer({ requestId: 1n, refusal: UrlRefusal.NOT_FOUND }));
   });
 
-  it('are to be asked again when the service is away, fails, or says so itself', async () => {
+  it('are answered with a retry delay if the service is unavailable, fails, or returns one itself', async () => {
     const { UNAVAILABLE: refusal } = UrlRefusal;
     world.onDownload = async () => {
       throw new DomainError('unavailable', 'away', { retryAfterMs: 1234 });
@@ -90,7 +90,7 @@ describe('requests for addresses', () => {
     expect(headset.end).toBeUndefined();
   });
 
-  it('that wait for a slow integrator hold up nothing else; the ninth is told to come again', async () => {
+  it('that wait for a slow integrator delay nothing else; the ninth gets a retry delay', async () => {
     const slow = Promise.withResolvers<{ url: string }>();
     world.onUpload = () => slow.promise;
     for (let id = 1n; id <= 9n; id += 1n) askUpload(id);
@@ -106,7 +106,7 @@ describe('requests for addresses', () => {
     await waitFor('the next', () => answers().some((a) => a.requestId === 10n && a.url !== ''));
   });
 
-  it('that come again with their id are the same request: asked, counted and answered once', async () => {
+  it('that are repeated with their id are the same request: sent, counted and answered once', async () => {
     const slow = Promise.withResolvers<{ url: string }>();
     world.onUpload = () => slow.promise;
     for (let id = 1n; id <= 8n; id += 1n) askUpload(id);
@@ -116,7 +116,7 @@ describe('requests for addresses', () => {
     expect(answers()).toEqual([]);
     slow.resolve({ url: 'https://files.example/put' });
     await waitFor('the answers', () => answers().length === 8);
-    // These have crossed their answers.
+    // These repetitions have crossed their answers.
     for (let id = 1n; id <= 8n; id += 1n) askUpload(id);
     askDownload(9n);
     await waitFor('the next answer', () => answers().some(({ requestId }) => requestId === 9n));
@@ -124,7 +124,7 @@ describe('requests for addresses', () => {
     expect(world.uploads).toHaveLength(8);
   });
 
-  it('are given up with their session', async () => {
+  it('are aborted at the end of their session', async () => {
     let aborted = false;
     world.onUpload = (_, signal) =>
       new Promise((_resolve, reject) => {
@@ -134,16 +134,16 @@ describe('requests for addresses', () => {
         });
       });
     askUpload(1n);
-    await waitFor('the question', () => world.uploads.length === 1);
+    await waitFor('the request', () => world.uploads.length === 1);
     headset.close();
-    await waitFor('the end of the question', () => aborted);
+    await waitFor('the end of the request', () => aborted);
   });
 
   it.each<[string, (h: RawHeadset) => void]>([
-    ['that ask for nothing', (h) => h.send({ case: 'urlRequest', value: { requestId: 1n } })],
+    ['without a body', (h) => h.send({ case: 'urlRequest', value: { requestId: 1n } })],
     ['with a ticket over 1 KiB', () => askDownload(1n, new Uint8Array(1025))],
     [
-      'with an epoch that no number holds',
+      'with an epoch out of range',
       (h) =>
         h.send({
           case: 'urlRequest',

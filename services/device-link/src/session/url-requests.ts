@@ -88,7 +88,7 @@ export class UrlRequests {
     } catch (error) {
       if (!signal.aborted) {
         this.#failures += 1;
-        this.#session.logFailure('an address could not be found', error, this.#failures);
+        this.#session.logFailure('a URL could not be requested', error, this.#failures);
       }
       return unavailable((error as { retryAfterMs?: number }).retryAfterMs ?? awayRetryMs);
     }

@@ -26,14 +26,14 @@ const sessionEpoch = async () =>
   (await instance.delivery.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId];
 
 describe('the welcome', () => {
-  it('tells the activation, with its client secret', async () => {
+  it('contains the activation, with its client secret', async () => {
     world.onActivation = async () => activation;
     const headset = world.dial(instance, { hello: {} });
     expect(await headset.next('welcome')).toMatchObject({ sessionEpoch: 1n, activation });
   });
 
-  it('tells the time that the hello is dated by: what the headset dates by it is never before its hello', async () => {
-    // A clock that moves on with each look.
+  it('contains the time of the hello, so that times derived from it are never before the hello', async () => {
+    // A clock that advances with each reading.
     let looks = 0;
     const now = world.clock.now.bind(world.clock);
     world.clock.now = () => now() + 10 * looks++;
@@ -45,7 +45,7 @@ describe('the welcome', () => {
     expect(hello?.receivedAtMs).toBe(serverTimeMs);
   });
 
-  it('tells it as it was after the session could be reached, so that a change after it is sent', async () => {
+  it('contains the activation as read after the registration, so that later changes are sent', async () => {
     const reachable: unknown[] = [];
     world.onActivation = async () => {
       reachable.push(await sessionEpoch());
@@ -55,26 +55,26 @@ describe('the welcome', () => {
     expect(reachable).toEqual([1n]);
   });
 
-  it('comes before the offers that are handed over while the activation is read', async () => {
+  it('is sent before offers that arrive while the activation is read', async () => {
     const answer = Promise.withResolvers<typeof activation>();
     world.onActivation = () => answer.promise;
     const headset = world.dial(instance, { hello: {} });
     await waitFor('the session', sessionEpoch);
-    expect(await instance.handOver(deviceId, offer(1))).toEqual([1n]);
+    expect(await instance.dispatch(deviceId, offer(1))).toEqual([1n]);
     answer.resolve(activation);
     expect(await headset.next('welcome')).toMatchObject({ activation });
     expect(await headset.next('offer')).toMatchObject({ transactionId: 1n });
   });
 
-  it('comes without the activation when devices does not answer in time, and the session continues', async () => {
+  it('is sent without the activation if devices does not answer in time, and the session continues', async () => {
     world.onActivation = () => new Promise(() => {});
     const headset = world.dial(instance, { hello: {} });
     expect((await headset.next('welcome')).activation).toBeUndefined();
-    expect(await instance.handOver(deviceId, offer(1))).toEqual([1n]);
+    expect(await instance.dispatch(deviceId, offer(1))).toEqual([1n]);
     expect(await headset.next('offer')).toMatchObject({ transactionId: 1n });
   });
 
-  it('comes without the activation when devices cannot answer, or does not know the device', async () => {
+  it('is sent without the activation if devices fails, or does not know the device', async () => {
     world.onActivation = async () => {
       throw new DomainError('unavailable', 'away');
     };
@@ -97,7 +97,7 @@ describe('the welcome', () => {
     expect(first.received.map((body) => body.case)).toEqual(['goAway']);
   });
 
-  it('tells the other services for which activation the hello counts', async () => {
+  it('is published with the activation epoch of the hello', async () => {
     world.onActivation = async () => activation;
     await world.dial(instance, { hello: { activationEpoch: 3n } }).next('welcome');
     const [hello] = await waitFor('the hello', async () => {
@@ -111,7 +111,7 @@ describe('the welcome', () => {
 describe('reading activations', () => {
   const logger = createLogger({ service: 'test', level: 'silent' });
 
-  it('asks for no more at a time than the limit, and not for a headset that waited too long', async () => {
+  it('limits concurrent calls, and skips a headset that waited too long', async () => {
     const time = createFakeTime();
     const asked: string[] = [];
     const read = createActivationReader({

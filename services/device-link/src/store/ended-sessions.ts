@@ -4,11 +4,11 @@ import type { EndedSessions, UnreportedEnd } from '../ports.ts';
 
 /** Fields of a `sessions` document whose session has ended, beside those of the directory. */
 export interface EndedFields {
-  /** The instance that counts how long; absent while there is a session, and when the platform knows the end. */
+  /** The instance that counts the time without a session; absent during a session, and after the end was published. */
   endedOn?: string;
-  /** From when it counts, by the monotonic clock of that instance; milliseconds. */
+  /** Start of the counted time, by the monotonic clock of that instance; milliseconds. */
   awayFromMs?: number;
-  /** When the session ended, or its instance was seen dead; milliseconds since 1970. */
+  /** When the session ended, or its instance was found dead; milliseconds since 1970. */
   endedAtMs?: number;
   /**
    * Written and read by release 0.1.0, which may run beside this one: `held` with a session, below 0 when it has
@@ -29,7 +29,7 @@ interface SessionDocument extends EndedFields {
 export const held = 0;
 
 /** Made by step 1 (steps.ts), beside the directory's; `offlineCount` is release 0.1.0's. */
-export const awayIndexes: Readonly<Record<string, IndexDescription[]>> = {
+export const endedSessionIndexes: Readonly<Record<string, IndexDescription[]>> = {
   sessions: [
     { key: { away: 1 }, name: 'away', sparse: true },
     // The instances that hold sessions, and the sessions of one.
@@ -80,7 +80,7 @@ export function createEndedSessions(
     async takeOverUnowned(nowMs) {
       const update = { $set: { endedOn: instanceId, awayFromMs: nowMs }, $unset: { away: '' } } as const;
       await sessions.updateMany({ away: { $lt: held } }, update);
-      // With an instance it may be alive still: release 0.1.0 reclaims it then.
+      // A document with an instance may have an open session, which release 0.1.0 reclaims.
       await sessions.updateMany({ away: { $gt: held }, instanceId: { $exists: false } }, update);
     },
     async endedBefore(owner, beforeMs, limit) {

@@ -4,27 +4,27 @@ import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import type { Instance, Leases } from '../ports.ts';
 
-/** How long what is known of other instances is taken from memory; milliseconds. */
+/** How long the leases of other instances are cached in memory; milliseconds. */
 const cacheMs = 1_000;
-/** Dead instances are forgotten after this; milliseconds. */
+/** Age at which the lease of a dead instance is deleted; milliseconds. */
 const forgetAfterMs = 3_600_000;
 
 export const instancesCollection = 'instances';
 
 export interface InstanceDocument {
   _id: string;
-  /** Empty: it advertises none. */
+  /** Empty: the instance advertises none. */
   address: string;
-  /** Rises with each sign of life. */
+  /** Incremented with each renewal. */
   beat: number;
-  /** By the instance's own clock; only for whoever sees the instance for the first time. */
+  /** By the instance's own clock; used only by an instance that has not seen this one before. */
   expiresAt: Date;
 }
 
 interface Seen {
   address: string;
   beat: number;
-  /** When its beat was seen to rise, by the monotonic clock; absent: never. */
+  /** When a rise of the beat was last seen, by the monotonic clock; absent: never. */
   aliveAtMs?: number;
   readonly firstSeenAtMs: number;
 }
@@ -50,7 +50,7 @@ export function createLeases(
     for (const { _id, address, beat, expiresAt } of documents) {
       const known = seen.get(_id);
       if (!known) {
-        // Whoever is seen for the first time is believed: the next look shows whether its beat rises.
+        // A new instance counts by its own expiry until the next read shows whether its beat rises.
         const believed = expiresAt.getTime() > clock.now();
         seen.set(_id, { address, beat, firstSeenAtMs: now, ...(believed && { aliveAtMs: now }) });
       } else if (known.beat !== beat) {
@@ -76,7 +76,7 @@ export function createLeases(
       const storedMs = monotonic();
       const lapsed = endsAtMs <= storedMs;
       if (lapsed) unbrokenSinceMs = storedMs;
-      // Two beats can be under way after a stall; the later one's end counts.
+      // Two renewals can run at the same time after a stall; the later expiry counts.
       endsAtMs = Math.max(endsAtMs, begun + self.leaseMs);
       await look();
       for (const [id, { beat, aliveAtMs, firstSeenAtMs }] of seen) {
@@ -116,7 +116,7 @@ export function createLeases(
     },
     async remove(ids) {
       if (ids.length === 0) return;
-      self.logger.info({ instances: ids }, 'the leases of dead instances are ended');
+      self.logger.info({ instances: ids }, 'leases of dead instances deleted');
       await instances.deleteMany({ _id: { $in: [...ids] } });
       for (const id of ids) seen.delete(id);
     },

@@ -9,7 +9,7 @@ import { type Clock, systemTime, type Time } from '@headset-cloud/runtime/clock.
 import type { Store } from '@headset-cloud/store/types.ts';
 import { type InstanceDocument, instancesCollection } from './leases.ts';
 
-const lookEveryMs = 200;
+const readIntervalMs = 200;
 
 /**
  * Raises the restored database (ADR 0035): the session epochs of all headsets, also of those that it does
@@ -22,8 +22,8 @@ export async function raiseDeviceLink({ store, dryRun }: Raising): Promise<Raise
 }
 
 /**
- * An instance that runs on the database, by its address or name; undefined when none does. A lease that has not
- * run out is watched until its beat rises, or it has run out.
+ * An instance that runs on the database, by its address or name; undefined if there is none. A lease that has not
+ * expired is watched until its beat rises or the lease expires.
  */
 export async function runningInstance(
   store: Store,
@@ -34,7 +34,7 @@ export async function runningInstance(
   const believed = ({ expiresAt }: InstanceDocument) => expiresAt.getTime() > clock.now();
   let doubtful = (await instances.find({}).toArray()).filter(believed);
   while (doubtful.length > 0) {
-    await time.sleep(lookEveryMs);
+    await time.sleep(readIntervalMs);
     const now = new Map((await instances.find({}).toArray()).map((one) => [one._id, one]));
     const alive = doubtful.find(({ _id, beat }) => now.has(_id) && now.get(_id)?.beat !== beat);
     if (alive) return alive.address || alive._id;

@@ -4,18 +4,18 @@ import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import type { EndedSession, Holder, Instance, Leases, Registration, SessionDirectory } from '../ports.ts';
-import { awayIndexes, type EndedFields, held } from './ended-sessions.ts';
+import { type EndedFields, endedSessionIndexes, held } from './ended-sessions.ts';
 import { leaseIndexes } from './leases.ts';
 
 interface SessionDocument extends EndedFields {
   /** Device id (IMEI). */
   _id: string;
-  /** Counts the headset's sessions; never falls, so the document outlives them. Told with `epochsAbove` added. */
+  /** Number of the headset's sessions; never falls, so the document is kept. Published with `epochsAbove` added. */
   epoch: number;
-  /** The holder; absent when the headset is away. */
+  /** The instance with the session; absent without a session. */
   instanceId?: string;
   since?: Date;
-  /** Written when a session ends; what is reported after that may be durable as well. */
+  /** Written at the end of a session; later reports may be durable as well. */
   ackedReportId?: number;
   /** The last session was closed because the headset did not answer. */
   unresponsive?: true;
@@ -23,7 +23,7 @@ interface SessionDocument extends EndedFields {
 
 /** Made by step 1 (steps.ts). */
 export const directoryIndexes: Readonly<Record<string, IndexDescription[]>> = {
-  ...awayIndexes,
+  ...endedSessionIndexes,
   ...leaseIndexes,
 };
 
@@ -59,7 +59,7 @@ export function createSessionDirectory(
           afterUnresponsive: before?.unresponsive ?? false,
         };
       } catch (error) {
-        // Two first sessions of a headset at the same time: the loser's upsert meets the winner's document.
+        // Two first sessions of a headset began at the same time, and the other one's document was inserted first.
         if (!isDuplicateKey(error) || attempt === 3) throw error;
       }
     }

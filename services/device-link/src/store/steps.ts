@@ -2,7 +2,7 @@ import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import { endedIndexes } from './ended-sessions.ts';
 import { directoryIndexes } from './session-directory.ts';
 
-/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+/** Step 1 is the schema of release 0.1.0; a change is a new step (ADR 0034). */
 export const deviceLinkSteps: ServiceSteps = {
   service: 'device-link',
   steps: [

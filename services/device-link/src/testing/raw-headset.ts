@@ -20,26 +20,26 @@ type Body = MessageInitShape<typeof ConnectRequestSchema>['body'];
 type Kind = NonNullable<ConnectResponse['body']['case']>;
 type ValueOf<K extends Kind> = Extract<ConnectResponse['body'], { case: K }>['value'];
 
-/** A stream whose every message a test writes and reads by hand. */
+/** A stream whose messages a test writes and reads one by one. */
 export class RawHeadset {
   readonly received: ConnectResponse['body'][] = [];
-  /** How the stream ended; undefined while it runs. */
+  /** How the stream ended; undefined while it is open. */
   end: StatusObject | undefined;
   readonly #client: Client;
   readonly #call: ClientDuplexStream<Uint8Array, ConnectResponse>;
   #read = 0;
 
   /**
-   * On a connection of its own, or on that of another one, as a proxy may bring it. `takesNothing`: its HTTP/2
+   * Opens a connection, or uses the connection of another headset, as behind a proxy. `neverReads`: its HTTP/2
    * window stays at 0, so no message of the cloud and no end of the stream reaches it.
    */
-  constructor(port: number, token: string | undefined, beside?: RawHeadset, takesNothing = false) {
+  constructor(port: number, token: string | undefined, beside?: RawHeadset, neverReads = false) {
     this.#client = beside
       ? beside.#client
       : new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
           'grpc.use_local_subchannel_pool': 1,
           'grpc.enable_retries': 0,
-          ...(takesNothing && { 'grpc-node.flow_control_window': 0 }),
+          ...(neverReads && { 'grpc-node.flow_control_window': 0 }),
         });
     const metadata = new Metadata();
     if (token !== undefined) metadata.set('authorization', token);
@@ -85,7 +85,7 @@ export class RawHeadset {
     });
   }
 
-  /** The next message not read yet, which must be of this kind. */
+  /** Returns the next unread message. Throws if it is of another kind. */
   async next<K extends Kind>(kind: K): Promise<ValueOf<K>> {
     const body = await waitFor(`${kind} from the cloud`, () => {
       if (this.received[this.#read]) return this.received[this.#read];
@@ -97,7 +97,7 @@ export class RawHeadset {
     return body.value as ValueOf<K>;
   }
 
-  /** Ids of the messages of a kind so far, in order of arrival. */
+  /** Returns the ids of the received messages of a kind, in order of arrival. */
   ids(kind: 'offer' | 'start' | 'drop' | 'revoke'): number[] {
     return this.received.flatMap((body) => (body.case === kind ? [Number(body.value.transactionId)] : []));
   }
@@ -110,12 +110,12 @@ export class RawHeadset {
     return end;
   }
 
-  /** Stops reading: what the cloud sends stays in its hands. */
+  /** Stops reading: messages of the cloud stay in its buffers. */
   stopReading(): void {
     this.#call.pause();
   }
 
-  /** Closes its half of the stream, and waits for the cloud's end. */
+  /** Closes the headset's half of the stream, and waits for the cloud's half. */
   halfClose(): void {
     this.#call.end();
   }

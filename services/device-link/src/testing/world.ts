@@ -48,7 +48,7 @@ import { buildDeviceLink } from '../build.ts';
 import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
 import { RawHeadset } from './raw-headset.ts';
 
-/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+/** Longer than a call takes on a slow machine: only the test's own limit ends a hanging call. */
 const patient = { deadlineMs: 60_000 };
 
 export const deviceId = '350000000000018';
@@ -58,17 +58,17 @@ export const otherDeviceId = '350000000000026';
 export interface Instance {
   readonly service: ReturnType<typeof buildDeviceLink>;
   readonly delivery: Client<typeof DeliveryService>;
-  /** Hands offers over in one call: the epochs of the sessions that took them; throws what fails of it. */
-  handOver(deviceId: string, ...offers: readonly MessageInitShape<typeof OfferSchema>[]): Promise<bigint[]>;
-  /** Its port for other instances closes; its timers stay: as if the network to it were cut. */
+  /** Dispatches offers in one call. Returns the epochs of the sessions that accepted them; throws the first failure. */
+  dispatch(deviceId: string, ...offers: readonly MessageInitShape<typeof OfferSchema>[]): Promise<bigint[]>;
+  /** Closes the port for other instances, as if its network failed; timers continue. */
   cutOff(): Promise<void>;
-  /** Its store does not answer until the returned function is called. */
+  /** The store of the instance does not answer until the returned function is called. */
   stallStore(): () => void;
-  /** Operations that a stalled store has been asked for and has not answered. */
+  /** Number of store operations that wait for a stalled store. */
   waitingForStore(): number;
 }
 
-/** A clock that is wrong, or steps: durations are not touched. A test can let time pass. */
+/** A clock with a wrong or stepping wall clock and correct durations. A test can let time pass. */
 export class WrongClock implements Clock {
   offsetMs: number;
   /** Time that has passed in the test only; milliseconds. */
@@ -92,7 +92,7 @@ export class MovableClock implements Clock {
   }
 }
 
-/** The result of `work`. Until it has ended, time passes, a second at a time, when `waits` returns true. */
+/** Returns the result of `work`. Until then, time passes a second at a time while `waits` returns true. */
 export async function passUntil<T>(
   time: FakeTime,
   work: Promise<T>,
@@ -112,13 +112,13 @@ export async function passUntil<T>(
 
 const isFake = (time: Time): time is FakeTime => 'advance' in time;
 
-/** A real store and log in a temporary folder, with transactions and devices played by the test. */
+/** A real store and log in a temporary folder; the test plays transactions and devices. */
 export class World {
   readonly clock = new MovableClock();
   readonly metrics = new Registry();
-  /** Lines of the logs of all instances, parsed. */
+  /** Parsed log lines of all instances. */
   readonly lines: Record<string, unknown>[] = [];
-  /** What transactions were asked, and how they answer. */
+  /** Calls to transactions, and its answers. */
   readonly online: HeadsetOnlineRequest[] = [];
   readonly accepts: AcceptRequest[] = [];
   onOnline: (request: HeadsetOnlineRequest) => Promise<MessageInitShape<typeof HeadsetOnlineResponseSchema>> =
@@ -127,14 +127,14 @@ export class World {
     async () => ({
       start: true,
     });
-  /** Offers that were asked for by their ids, and what is answered. */
+  /** Reads of offers by id, and the answers. */
   readonly reads: ReadOffersRequest[] = [];
   onRead: (request: ReadOffersRequest) => Promise<MessageInitShape<typeof ReadOffersResponseSchema>> =
     async ({ transactionIds }) => ({
       offers: transactionIds.map((transactionId) => ({ transactionId, operation: {} })),
       answered: transactionIds.length,
     });
-  /** What updates and devices were asked for addresses, and how they answer. */
+  /** Requests for URLs to updates and devices, and their answers. */
   readonly downloads: GetDownloadUrlRequest[] = [];
   readonly uploads: GetUploadUrlRequest[] = [];
   onDownload: (
@@ -144,7 +144,7 @@ export class World {
     request: GetUploadUrlRequest,
     signal: AbortSignal,
   ) => Promise<MessageInitShape<typeof GetUploadUrlResponseSchema>> = async () => ({});
-  /** Whose activation devices were asked for, and how they answer. */
+  /** Device ids of activation reads, and the answers of devices. */
   readonly activationReads: string[] = [];
   onActivation: (
     deviceId: string,
@@ -152,21 +152,21 @@ export class World {
   ) => Promise<MessageInitShape<typeof CurrentActivationSchema> | undefined> = async () => ({
     ...{ epoch: 1n, revision: 1n },
   });
-  /** Public keys by device and key id; undefined: devices is away. */
+  /** Public keys by device and key id; undefined: devices is unavailable. */
   keys: Record<string, Record<string, string>> | undefined = {};
-  /** How often devices were asked for the keys of a device. */
+  /** Number of reads of a device's keys. */
   keyReads = 0;
-  /** How often devices were asked whether keys are still registered. */
+  /** Number of checks whether keys are still registered. */
   keyChecks = 0;
-  /** Devices that are told to have just lost a key. */
+  /** Devices that the next check reports as having just lost a key. */
   recentRemovals: string[] = [];
   /** The write at which the service crashes next (process/testing/crash-points.ts). */
   cutAt: string | undefined;
-  /** While true, publishing fails as if the log were away. */
-  logAway = false;
-  /** While set, publishing waits for it. */
+  /** While true, publishing fails as if the log were unavailable. */
+  logUnavailable = false;
+  /** While set, publishing waits for this promise. */
   logHeld: Promise<void> | undefined;
-  /** Publishes that have begun. */
+  /** Number of publishes that have begun. */
   publishes = 0;
   readonly bed = openTestBed('device-link');
   readonly #channel = new LocalChannel();
@@ -223,7 +223,7 @@ export class World {
     for (const id of [deviceId, otherDeviceId]) this.registerKey(id, 'k1');
   }
 
-  /** A key pair of a headset; the public half is known to devices. */
+  /** Creates a key pair of a headset, registers the public key, and returns the private key. */
   registerKey(id: string, keyId: string): KeyObject {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     this.#privateKeys.set(`${id} ${keyId}`, privateKey);
@@ -257,7 +257,7 @@ export class World {
     return pino({ level: 'debug' }, { write }) as unknown as Logger;
   }
 
-  /** Builds and starts a device-link; `fixedAddress`: another one to advertise than its own. */
+  /** Builds and starts a device-link; `fixedAddress`: advertised address instead of its own. */
   async start(
     config: Partial<DeviceLinkConfig> = {},
     fixedAddress?: string,
@@ -308,7 +308,7 @@ export class World {
       return stopped;
     };
     this.#cleanups.push(async () => {
-      // A stop waits for what is under way.
+      // A stop waits for running work.
       await (isFake(time) ? passUntil(time, service.stop()) : service.stop());
       await server.stop(100);
     });
@@ -316,7 +316,7 @@ export class World {
     return {
       service,
       delivery,
-      async handOver(id, ...offers) {
+      async dispatch(id, ...offers) {
         const { outcomes } = await delivery.deliver({
           handOvers: offers.map((o) => ({ deviceId: id, offer: o })),
         });
@@ -329,19 +329,19 @@ export class World {
       stallStore: () => {
         const stall = Promise.withResolvers<void>();
         stalled = stall;
-        const goOn = () => {
+        const resume = () => {
           stalled = undefined;
           waitingForStore = 0;
           stall.resolve();
         };
-        this.#cleanups.unshift(goOn);
-        return goOn;
+        this.#cleanups.unshift(resume);
+        return resume;
       },
       waitingForStore: () => waitingForStore,
     };
   }
 
-  /** Opens a stream; with a hello when `hello` is given. `takesNothing`: as in RawHeadset. */
+  /** Opens a stream; with a hello when `hello` is given. `neverReads`: as in RawHeadset. */
   dial(
     instance: Instance,
     options: {
@@ -349,24 +349,24 @@ export class World {
       hello?: object;
       token?: string;
       beside?: RawHeadset | undefined;
-      takesNothing?: boolean;
+      neverReads?: boolean;
     } = {},
   ): RawHeadset {
     const token = options.token ?? `Bearer ${this.token(options.id)}`;
-    const { beside, takesNothing } = options;
-    const headset = new RawHeadset(instance.service.linkPort(), token, beside, takesNothing);
+    const { beside, neverReads } = options;
+    const headset = new RawHeadset(instance.service.linkPort(), token, beside, neverReads);
     this.#cleanups.unshift(() => headset.close());
     if (options.hello) headset.hello(options.hello);
     return headset;
   }
 
-  /** What is on a topic of reports, oldest first. */
+  /** Returns the events of a report topic, oldest first. */
   async reports(topic: string = topics.transactionReports): Promise<DeviceReportEvent[]> {
     const events = await this.bed.log.readNewest(topic, 1000);
     return events.map((event) => fromBinary(DeviceReportEventSchema, event.value));
   }
 
-  /** What consumers of the reports on transactions get from now on. */
+  /** Returns a list to which later events of transaction reports are added. */
   async consume(): Promise<DeviceReportEvent[]> {
     const consumed: DeviceReportEvent[] = [];
     await this.bed.log.subscribe({
@@ -386,7 +386,7 @@ export class World {
   }
 
   async close(): Promise<void> {
-    this.logAway = false;
+    this.logUnavailable = false;
     this.bed.disk.release();
     for (const cleanup of this.#cleanups) await cleanup();
     await this.bed.remove();
@@ -394,7 +394,7 @@ export class World {
 
   #faultyLog(): EventLog {
     const publish: EventLog['publish'] = async (topic, events, options) => {
-      if (this.logAway) throw new DomainError('unavailable', 'The log is away.');
+      if (this.logUnavailable) throw new DomainError('unavailable', 'The log is unavailable.');
       this.publishes += 1;
       await this.logHeld;
       await this.bed.log.publish(topic, events, options);
@@ -409,7 +409,7 @@ export class World {
   }
 }
 
-/** A store whose operations wait for what `until` answers. */
+/** A store whose operations wait for the promise of `until`. */
 function stallable(store: Store, until: () => Promise<void> | undefined): Store {
   const waiting = <T extends object>(target: T): T =>
     new Proxy(target, {

@@ -16,7 +16,7 @@ export class FlowControl {
   readonly #stalls = new Set<Stall>(['begin']);
   /** When the headset stopped reading, by the monotonic clock; undefined while the headset reads. */
   #blockedSinceMs: number | undefined;
-  /** Start of the time without a pause of the cloud's own, by the monotonic clock; undefined during a pause. */
+  /** Start of the time without a pause by the cloud, by the monotonic clock; undefined during a pause. */
   #listeningSinceMs: number | undefined;
   #released = false;
 
@@ -36,7 +36,7 @@ export class FlowControl {
   }
 
   /**
-   * True if the cloud has not paused reading for a reason of its own since that time, so that only the headset can be
+   * True if the cloud has not paused reading for its own reasons since that time, so that only the headset can be
    * the cause of a silence. Milliseconds of the monotonic clock.
    */
   listeningSince(atMs: number): boolean {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as tls } from 'node:tls';
 import { RpcServer } from '@headset-cloud/rpc/grpc.ts';
 import { ConfigError } from '@headset-cloud/runtime/config.ts';
-import { Connections, type TurnedAway } from '@headset-cloud/runtime/listeners/connections.ts';
+import { Connections, type RejectionReason } from '@headset-cloud/runtime/listeners/connections.ts';
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { createAuthority } from '@headset-cloud/runtime/testing/authority.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
@@ -26,18 +26,16 @@ const nobody = new BlockList();
 
 interface Listener {
   readonly port: number;
-  readonly turnedAway: TurnedAway[];
+  readonly rejected: RejectionReason[];
   readonly connections: Connections;
   /** Of the certificate; undefined: the listener speaks plaintext. */
   readonly ca: string | undefined;
 }
 
-/** The headsets' port behind the proxies of `proxies`; two connections of an address, and no patience for idle ones. */
+/** The headsets' port behind `proxies`; allows two connections per address, and replaces idle ones at once. */
 async function open(withTls: boolean, proxies = loopback): Promise<Listener> {
-  const turnedAway: TurnedAway[] = [];
-  const connections = new Connections({ most: 100, mostOfAddress: 2, proxies }, (why) =>
-    turnedAway.push(why),
-  );
+  const rejected: RejectionReason[] = [];
+  const connections = new Connections({ most: 100, mostOfAddress: 2, proxies }, (why) => rejected.push(why));
   const listener = { connections, proxyHeader: true };
   const { ca, security } = withTls
     ? await secured(connections)
@@ -45,7 +43,7 @@ async function open(withTls: boolean, proxies = loopback): Promise<Listener> {
   const server = new RpcServer([], logger, {}, undefined, { ...security, ...listener });
   const port = await server.start({ host: '127.0.0.1', port: 0 });
   closing.push(() => server.stop(0));
-  return { port, turnedAway, connections, ca };
+  return { port, rejected, connections, ca };
 }
 
 async function secured(connections: Connections) {
@@ -64,7 +62,7 @@ async function secured(connections: Connections) {
   return { ca: authority.ca, security };
 }
 
-/** Connects as a proxy does that writes `header` first; resolves when HTTP/2 works, rejects when the connection is closed. */
+/** Connects like a proxy that writes `header` first; resolves when HTTP/2 works, rejects on a closed connection. */
 async function through({ port, ca }: Listener, header: string): Promise<ClientHttp2Session> {
   const socket: Socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -77,7 +75,7 @@ async function through({ port, ca }: Listener, header: string): Promise<ClientHt
   session.on('error', () => {});
   closing.push(() => session.destroy());
   await new Promise<void>((resolve, reject) => {
-    // A server's settings come before it has read anything.
+    // A server sends its settings before it reads anything.
     session.once('connect', () => session.ping((error) => error === null && resolve()));
     session.once('close', () => reject(new Error('the connection was closed')));
   });
@@ -93,38 +91,38 @@ describe.each([
   test('a headset is counted by the address that the PROXY header names', async () => {
     const listener = await open(withTls);
     const first = await through(listener, client('192.0.2.7'));
-    // What a log line about its streams says.
+    // The address in log lines about its streams.
     expect(listener.connections.addressOf(`127.0.0.1:${first.socket.localPort}`)).toBe('192.0.2.7');
     await through(listener, client('192.0.2.7'));
     // Both are too young to be replaced.
     await expect(through(listener, client('192.0.2.7'))).rejects.toThrow('closed');
-    expect(listener.turnedAway).toEqual(['address']);
+    expect(listener.rejected).toEqual(['address']);
     const other = await through(listener, client('192.0.2.8'));
     expect(listener.connections.size).toBe(3);
     other.close();
-    await waitFor('it to be forgotten', () => listener.connections.size === 2);
+    await waitFor('the removal of the connection', () => listener.connections.size === 2);
   });
 
   // protects against headsets/address-spoofed
-  test('a connection of the proxy itself counts for nobody, and one without a header is closed', async () => {
+  test("a proxy's own connection counts for no address, and a connection without a header is closed", async () => {
     const listener = await open(withTls);
     for (let i = 0; i < 4; i++) await through(listener, 'PROXY UNKNOWN\r\n');
     expect(listener.connections.size).toBe(4);
     await expect(through(listener, '')).rejects.toThrow('closed');
     await expect(through(listener, client('a.b.c.d'))).rejects.toThrow('closed');
-    await waitFor('those to be forgotten', () => listener.connections.size === 4);
-    expect(listener.turnedAway).toEqual([]);
+    await waitFor('the removal of these connections', () => listener.connections.size === 4);
+    expect(listener.rejected).toEqual([]);
   });
 
   // protects against headsets/address-spoofed
-  test('who is no trusted proxy connects without a header, and cannot name an address', async () => {
+  test('an untrusted client connects without a header, and cannot name an address', async () => {
     const listener = await open(withTls, nobody);
     await through(listener, '');
     await expect(through(listener, client('192.0.2.9'))).rejects.toThrow('closed');
   });
 });
 
-test('a start that asks for headers but trusts no proxy is refused', () => {
+test('the start fails if headers are required but no proxy is trusted', () => {
   const wanted = { DEVICE_LINK_PROXY_PROTOCOL: true };
   expect(() => wantsProxyHeader(wanted, { proxies: nobody })).toThrow(ConfigError);
   expect(wantsProxyHeader(wanted, { proxies: loopback })).toBe(true);

@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Changes the files as Kubernetes does: a new folder, and a link that is moved onto the old one. */
+/** Changes the files like Kubernetes: a new folder, and a symbolic link that replaces the old one. */
 function mount({ cert, key }: Issued, revision: string): void {
   mkdirSync(join(folder, revision));
   writeFileSync(join(folder, revision, 'tls.crt'), cert);
@@ -81,7 +81,7 @@ const ping = (on: ClientHttp2Session) =>
     on.ping((error) => (error ? reject(error) : resolve()));
   });
 
-/** The protocol and the version of TLS that are agreed on; a text: why the handshake failed. */
+/** Returns the negotiated protocol and TLS version; a string: why the handshake failed. */
 function handshake(
   port: number,
   options: object,
@@ -99,12 +99,12 @@ function handshake(
 }
 
 // protects against headsets/plaintext
-test('h2 is agreed on by TLS 1.2 and 1.3; older versions, other protocols and plaintext are refused and counted', async () => {
+test('TLS 1.2 and 1.3 negotiate h2; older versions, other protocols and plaintext are refused and counted', async () => {
   mount(one, 'r1');
   const { port, metrics } = await open();
   expect(await handshake(port, {})).toEqual({ alpn: 'h2', version: 'TLSv1.3' });
   expect(await handshake(port, { maxVersion: 'TLSv1.2' })).toEqual({ alpn: 'h2', version: 'TLSv1.2' });
-  // The cipher setting lets this client offer the old version at all.
+  // Only with this cipher setting does the client offer the old version.
   const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
   expect(await handshake(port, old)).toEqual(expect.stringContaining('VERSION'));
   expect(await handshake(port, { ALPNProtocols: ['http/1.1'] })).toEqual(expect.any(String));
@@ -131,16 +131,16 @@ test('a changed certificate is used for new connections; the open ones continue'
   await ping(before.session);
 });
 
-test('a wrong change is told, and the certificate before it stays in use', async () => {
+test('an invalid new certificate is logged, and the previous certificate stays in use', async () => {
   mount(one, 'r1');
   const { port, lines } = await open();
   const before = await session(port);
   mount({ cert: other.cert, key: one.key }, 'r2');
-  await waitFor('the log to say why', () => lines().includes('does not belong to the certificate'));
+  await waitFor('the reason in the log', () => lines().includes('does not belong to the certificate'));
   expect((await session(port)).serial).toBe(before.serial);
 });
 
-test('a start with files that cannot be used names the setting and the reason', () => {
+test('a start with invalid files names the setting and the reason', () => {
   const problem = (config: object) => {
     try {
       openHeadsetTls(config as ReturnType<typeof files>, {

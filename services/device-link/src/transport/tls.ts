@@ -47,7 +47,7 @@ export function openHeadsetTls(
   });
   new Gauge({
     name: 'headset_link_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate that headsets are shown ends; seconds since 1970.',
+    help: "Expiry of the certificate of the headsets' listener; seconds since 1970.",
     registers: [metrics],
     collect() {
       this.set(files.expiresAtMs() / 1000);

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { nextActivationStep } from '../domain/activation.ts';
 import type { DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';
@@ -16,7 +16,7 @@ export interface ActivateRequest {
   /** Sealed, base64; absent if none was given. */
   readonly clientSecret?: string;
   /** Audit record, stored with the change. */
-  readonly record: OwedRecord;
+  readonly record: PendingAuditRecord;
 }
 
 /** Maximum tries of one call. A try fails only if another change of the device, or of a slot, came first. */

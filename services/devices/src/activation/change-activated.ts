@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { nextChangeStep } from '../domain/activation.ts';
 import type { Activation, DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';
@@ -12,7 +12,7 @@ export interface ChangeActivatedRequest {
   /** Chosen for this call; a repeat has the same id. */
   readonly transactionId: number;
   /** Audit record, stored with the change. */
-  readonly record: OwedRecord;
+  readonly record: PendingAuditRecord;
 }
 
 const mostTries = 20;

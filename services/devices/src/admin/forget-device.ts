@@ -1,4 +1,4 @@
-import type { LettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import type { DeadLettersOfDevice } from '@headset-cloud/rules/forget/dead-letters.ts';
 import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ForgetStore, TracesOfDevice } from '../ports/forget-store.ts';
@@ -7,13 +7,13 @@ import { unknownDevice } from './devices.ts';
 
 export interface ForgetDependencies extends Pick<AdminDependencies, 'clock' | 'audit'> {
   readonly forgetting: ForgetStore;
-  readonly letters: LettersOfDevice;
+  readonly deadLetters: DeadLettersOfDevice;
 }
 
 /** Removes personal data of a device that no application has activated (ADR 0047). */
 export function forgetHandler({
   forgetting,
-  letters,
+  deadLetters,
   clock,
   audit,
 }: ForgetDependencies): Pick<AdminHandlers, 'forgetDevice'> {
@@ -24,14 +24,15 @@ export function forgetHandler({
       const traces = await forgetting.traces(deviceId);
       if (!traces) throw unknownDevice(deviceId);
       if (traces.applicationId !== undefined || traces.unsettled) throw inUse(deviceId, traces);
-      if (dryRun) return { forgotten: counts(traces, { removed: await letters.count(deviceId), left: 0 }) };
+      if (dryRun)
+        return { forgotten: counts(traces, { removed: await deadLetters.count(deviceId), left: 0 }) };
       const forgotten = await audit.change(forgetSubject(request), (record) =>
         forgetting.forget(deviceId, clock.now(), record),
       );
       // The device has changed since it was read.
       if (!forgotten) throw inUse(deviceId, { ...traces, unsettled: true });
       // After the mark is set: events do not change a device with the mark.
-      return { forgotten: counts(traces, await letters.remove(deviceId)) };
+      return { forgotten: counts(traces, await deadLetters.remove(deviceId)) };
     },
   };
 }
@@ -51,13 +52,13 @@ function inUse(deviceId: string, { applicationId }: TracesOfDevice): DomainError
 
 function counts(
   { keys, reported, past, texts }: TracesOfDevice,
-  letters: { readonly removed: number; readonly left: number },
+  deadLetters: { readonly removed: number; readonly left: number },
 ) {
   return [
     { what: 'headset keys', removed: keys },
     { what: 'reported values', removed: reported },
     { what: 'former activations', removed: past },
     { what: 'destination texts', removed: texts },
-    { what: 'dead letters', ...letters },
+    { what: 'dead letters', ...deadLetters },
   ];
 }

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Activation, DeviceState, LifecycleChange, Pending, Undo } from '../domain/device.ts';
 
 /**
@@ -16,28 +16,28 @@ export interface ActivationStore {
     deviceId: string,
     transactionId: number,
     activation: Activation,
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<ChangeOutcome>;
   /** Replaces the client of the activation, unless the device's activation has changed since it was read. */
   reactivate(
     device: DeviceState,
     transactionId: number,
     next: Activation,
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<ChangeOutcome>;
   /** Continues the activation at the next activation epoch. */
   reset(
     deviceId: string,
     transactionId: number,
     present: Activation,
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<ChangeOutcome>;
   /** Ends the activation; the deactivation has the next activation epoch. */
   deactivate(
     deviceId: string,
     transactionId: number,
     ended: Activation,
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<ChangeOutcome>;
   /** Replaces the activation (ADR 0063), unless it has changed since it was read. */
   replace(device: DeviceState, activation: Activation): Promise<ChangeOutcome>;

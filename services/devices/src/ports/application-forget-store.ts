@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 
 /** Data of an application that forgetting removes: the number of each kind. */
 export interface TracesOfApplication {
@@ -29,7 +29,7 @@ export interface ApplicationForgetStore {
   forget(
     applicationId: string,
     seen: { readonly contractChanges: number | undefined; readonly run: string; readonly nowMs: number },
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<boolean>;
   /** Number of IMEIs in its contract. */
   countNamed(applicationId: string): Promise<number>;

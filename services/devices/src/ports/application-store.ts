@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { AddressSetting, ApplicationSettings } from '../domain/settings.ts';
 
 export interface Application {
@@ -12,7 +12,7 @@ export interface ApplicationStore {
   get(applicationId: string): Promise<Application | undefined>;
   list(developerId: string | undefined): Promise<Application[]>;
   /** False if the id is taken, or belonged to a forgotten application. */
-  create(application: Application, nowMs: number, record: OwedRecord): Promise<boolean>;
+  create(application: Application, nowMs: number, record: PendingAuditRecord): Promise<boolean>;
   settings(applicationId: string): Promise<ApplicationSettings | undefined>;
   /** Whether the URL and the key of a destination exist; undefined for an unknown application. One point read. */
   destination(
@@ -26,6 +26,6 @@ export interface ApplicationStore {
       set: Readonly<Partial<Record<AddressSetting | 'authenticationKey', string>>>;
       remove: readonly AddressSetting[];
     },
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<ApplicationSettings | undefined>;
 }

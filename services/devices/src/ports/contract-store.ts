@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { ContractStanding } from './contract-standing.ts';
 
@@ -37,7 +37,7 @@ export interface ContractStore {
    * `record` is the audit record; the first write includes it. Returns false and changes nothing if there is no
    * contract yet and the change has no activation limit.
    */
-  put(applicationId: string, change: ContractChange, record: OwedRecord): Promise<boolean>;
+  put(applicationId: string, change: ContractChange, record: PendingAuditRecord): Promise<boolean>;
   /** The limits that the contract sets; none without a contract. */
   limits(applicationId: string): Promise<Partial<Limits>>;
 }

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 
 export interface Developer {
   readonly developerId: string;
@@ -11,5 +11,5 @@ export interface DeveloperStore {
   exists(developerId: string): Promise<boolean>;
   list(): Promise<Developer[]>;
   /** Stops at the first client id that belongs to another developer, and returns it. */
-  put(developer: Developer, record: OwedRecord): Promise<{ takenClientId: string } | undefined>;
+  put(developer: Developer, record: PendingAuditRecord): Promise<{ takenClientId: string } | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Reported } from '../domain/reported.ts';
 
 export interface RegisteredDevice {
@@ -16,6 +16,6 @@ export interface DeviceRegistry {
   register(deviceIds: readonly string[]): Promise<void>;
   get(deviceId: string): Promise<(RegisteredDevice & { readonly reported: Reported }) | undefined>;
   /** Registers the device and sets its text. An empty text removes the text. */
-  put(deviceId: string, specificDestination: string | undefined, record: OwedRecord): Promise<void>;
+  put(deviceId: string, specificDestination: string | undefined, record: PendingAuditRecord): Promise<void>;
   list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
 }

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 
 /** Data of a device that forgetting removes: the number of each kind. */
 export interface TracesOfDevice {
@@ -17,5 +17,5 @@ export interface TracesOfDevice {
 export interface ForgetStore {
   traces(deviceId: string): Promise<TracesOfDevice | undefined>;
   /** False if an application has the device, or a change of the device is running. Idempotent. */
-  forget(deviceId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
+  forget(deviceId: string, nowMs: number, record: PendingAuditRecord): Promise<boolean>;
 }

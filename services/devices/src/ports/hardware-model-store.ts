@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { HardwareModel } from '../domain/hardware.ts';
 
 /** The hardware models that operators registered. */
@@ -6,5 +6,5 @@ export interface HardwareModelStore {
   find(identifier: string): Promise<HardwareModel | undefined>;
   list(): Promise<HardwareModel[]>;
   /** Replaces the model with the same identifier. */
-  put(model: HardwareModel, record: OwedRecord): Promise<void>;
+  put(model: HardwareModel, record: PendingAuditRecord): Promise<void>;
 }

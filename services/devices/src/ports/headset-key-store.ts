@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { RegisteredKey } from '../domain/headset-key.ts';
 
 /** A key with which an open session has signed in. */
@@ -13,11 +13,11 @@ export type ListedKey = RegisteredKey & { readonly lastUsedAtMs?: number };
 /** The keys with which headsets sign in (rule C6). */
 export interface HeadsetKeyStore {
   /** 'none': the device is unknown or has too many keys. Idempotent: a repeat returns 'had'. */
-  add(deviceId: string, key: RegisteredKey, record: OwedRecord): Promise<'added' | 'had' | 'none'>;
+  add(deviceId: string, key: RegisteredKey, record: PendingAuditRecord): Promise<'added' | 'had' | 'none'>;
   /** Another device that has the key; undefined if there is none. */
   otherWith(keyId: string, deviceId: string): Promise<string | undefined>;
   /** False if the device has no such key. */
-  remove(deviceId: string, keyId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
+  remove(deviceId: string, keyId: string, nowMs: number, record: PendingAuditRecord): Promise<boolean>;
   /** Devices that lost a key in the last minute, the latest first; at most 10,000. */
   recent(nowMs: number): Promise<string[]>;
   /** In the order of registration; undefined for an unknown device. */

@@ -1,4 +1,8 @@
-import { mostOwed, type OwedRecord, owesTooMuch } from '@headset-cloud/rules/audit/record.ts';
+import {
+  mostPendingRecords,
+  type PendingAuditRecord,
+  tooMuchPending,
+} from '@headset-cloud/rules/audit/record.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
@@ -33,7 +37,7 @@ const mostCounted = 10_000;
  * the device, and MongoDB limits the size of the document. A deactivation is always accepted, because it is the last
  * change.
  */
-const most = { audit: mostOwed, lifecycle: mostOwed, pending: 100 };
+const most = { audit: mostPendingRecords, lifecycle: mostPendingRecords, pending: 100 };
 const atMost = Object.entries(most).map(([name, many]) => `${name}.${many - 1}`);
 const hasRoom: Filter<DeviceDocument> = Object.fromEntries(atMost.map((path) => [path, { $exists: false }]));
 const isFull = atMost.map((path): Filter<DeviceDocument> => ({ [path]: { $exists: true } }));
@@ -68,7 +72,7 @@ export function createActivationStore(
     const outcome = await change({ ...filter, ...hasRoom }, update);
     if (outcome !== 'lost') return outcome;
     const full = await devices.findOne({ _id: filter._id, $or: isFull }, { projection: { _id: 1 } });
-    if (full) throw owesTooMuch();
+    if (full) throw tooMuchPending();
     return outcome;
   }
 
@@ -78,7 +82,7 @@ export function createActivationStore(
    */
   const takesEffect = (
     transactionId: number,
-    record: OwedRecord,
+    record: PendingAuditRecord,
     pending: Pending,
     lifecycleKind?: LifecycleChange['kind'],
   ) => ({

@@ -1,4 +1,9 @@
-import { owesLess, owesTooMuch, owing, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import {
+  hasSpaceForRecord,
+  pendingAuditFields,
+  tooMuchPending,
+  withAuditRecord,
+} from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { coalescedReader } from '@headset-cloud/store/coalesced.ts';
@@ -72,7 +77,7 @@ export function createApplicationStore(
           settings: {},
           recentChanges: [],
           createdAt: new Date(nowMs),
-          ...owingFields(record),
+          ...pendingAuditFields(record),
         });
         return true;
       } catch (error) {
@@ -103,8 +108,8 @@ export function createApplicationStore(
       }
       const removed = Object.fromEntries(remove.map((name) => [`settings.${name}`, '']));
       const changed = await applications.findOneAndUpdate(
-        { _id: applicationId, recentChanges: { $ne: changeId }, ...notForgotten, ...owesLess },
-        owing(
+        { _id: applicationId, recentChanges: { $ne: changeId }, ...notForgotten, ...hasSpaceForRecord },
+        withAuditRecord(
           {
             ...(Object.keys(values).length > 0 && { $set: values }),
             ...(remove.length > 0 && { $unset: removed }),
@@ -116,7 +121,7 @@ export function createApplicationStore(
       );
       if (changed) return opened(changed);
       const unchanged = { _id: applicationId, recentChanges: { $ne: changeId }, ...notForgotten };
-      if (await applications.findOne(unchanged, { projection: { _id: 1 } })) throw owesTooMuch();
+      if (await applications.findOne(unchanged, { projection: { _id: 1 } })) throw tooMuchPending();
       return settings(applicationId);
     },
   };

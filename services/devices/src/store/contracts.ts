@@ -1,4 +1,4 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ContractStore } from '../ports/contract-store.ts';
 import type { ContractDeviceDocument, ContractDocument } from './documents.ts';
@@ -55,7 +55,7 @@ export function createContractStore(
     async put(applicationId, { activationLimit, add, remove, limits, defaultLimits }, record) {
       const found = await contracts.updateOne(
         { _id: applicationId },
-        owing<ContractDocument>(
+        withAuditRecord<ContractDocument>(
           {
             $inc: changed.$inc,
             $set: { ...changed.$set, ...(activationLimit !== undefined && { activationLimit }) },

@@ -1,4 +1,4 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { DeveloperStore } from '../ports/developer-store.ts';
@@ -35,9 +35,13 @@ export function createDeveloperStore(
       const known = await clients.find({ _id: { $in: [...clientIds] } }).toArray();
       const taken = known.find((client) => client.developerId !== developerId);
       if (taken) return { takenClientId: taken._id };
-      await developers.updateOne({ _id: developerId }, owing<DeveloperDocument>({ $set: { name } }, record), {
-        upsert: true,
-      });
+      await developers.updateOne(
+        { _id: developerId },
+        withAuditRecord<DeveloperDocument>({ $set: { name } }, record),
+        {
+          upsert: true,
+        },
+      );
       for (const clientId of clientIds) {
         try {
           await clients.updateOne(

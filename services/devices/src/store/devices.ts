@@ -1,4 +1,4 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { coalescedReader } from '@headset-cloud/store/coalesced.ts';
 import type { BulkOperation, Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
@@ -318,7 +318,7 @@ export function createDeviceRegistry(
           : text === ''
             ? { $unset: { specificDestination: '' } }
             : { $set: { specificDestination: text } };
-      const update = owing<DeviceDocument>({ ...change, $setOnInsert: await blank() }, record);
+      const update = withAuditRecord<DeviceDocument>({ ...change, $setOnInsert: await blank() }, record);
       await devices.updateOne({ _id: deviceId }, update, { upsert: true });
     },
     async get(deviceId) {

@@ -1,4 +1,4 @@
-import { type OwingDocument, owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { type PendingAuditFields, pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
 import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { PastAssociation } from '../domain/association.ts';
@@ -9,7 +9,7 @@ import type { Limits } from '../domain/limits.ts';
 import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
 
-export interface DeveloperDocument extends OwingDocument {
+export interface DeveloperDocument extends PendingAuditFields {
   _id: string;
   name: string;
 }
@@ -21,7 +21,7 @@ export interface DeveloperClientDocument {
   developerId: string;
 }
 
-export interface ApplicationDocument extends OwingDocument {
+export interface ApplicationDocument extends PendingAuditFields {
   _id: string;
   developerId: string;
   name: string;
@@ -37,7 +37,7 @@ export interface ApplicationDocument extends OwingDocument {
   forgetRun?: string;
 }
 
-export interface ContractDocument extends OwingDocument {
+export interface ContractDocument extends PendingAuditFields {
   /** Application id. */
   _id: string;
   activationLimit: number;
@@ -63,7 +63,7 @@ export interface ContractDeviceDocument {
   deviceId: string;
 }
 
-export interface DeviceDocument extends OwingDocument {
+export interface DeviceDocument extends PendingAuditFields {
   /** IMEI. */
   _id: string;
   keys: RegisteredKey[];
@@ -107,7 +107,7 @@ export interface DeviceDocument extends OwingDocument {
 /** Without `sinceEpoch` an older version wrote it. Then it counts since its own activation epoch. */
 export type StoredActivation = Omit<Activation, 'sinceEpoch'> & Partial<Pick<Activation, 'sinceEpoch'>>;
 
-export interface HardwareModelDocument extends OwingDocument {
+export interface HardwareModelDocument extends PendingAuditFields {
   /** Device id. The document contains the device's reported state. */
   _id: string;
   name: string;
@@ -144,7 +144,7 @@ export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
 };
 
 /** Collections whose documents have pending audit records; their index is created by step 2. */
-export const owingCollections = [
+export const auditedCollections = [
   collections.developers,
   collections.applications,
   collections.contracts,
@@ -152,8 +152,8 @@ export const owingCollections = [
   collections.hardwareModels,
 ] as const;
 
-export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
-  owingCollections.map((name) => [name, [owingIndex]]),
+export const pendingAuditIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
+  auditedCollections.map((name) => [name, [pendingAuditIndex]]),
 );
 
 /**

@@ -1,4 +1,4 @@
-import { owesLess, owing } from '@headset-cloud/rules/audit/record.ts';
+import { hasSpaceForRecord, withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
@@ -67,11 +67,11 @@ export function createApplicationForgetStore(of: {
           $inc: { changes: 1 },
         };
         // The same record as the application's; it is stored once.
-        const update = owing<ContractDocument>(emptied, record);
-        const { matchedCount } = await contracts.updateOne({ ...unchanged, ...owesLess }, update);
+        const update = withAuditRecord<ContractDocument>(emptied, record);
+        const { matchedCount } = await contracts.updateOne({ ...unchanged, ...hasSpaceForRecord }, update);
         if (matchedCount === 0) return false;
       }
-      const forgotten = owing<ApplicationDocument>(
+      const forgotten = withAuditRecord<ApplicationDocument>(
         {
           $set: { settings: {}, name: '', recentChanges: [], forgetRun: run },
           $min: { forgottenAtMs: nowMs },
@@ -80,7 +80,10 @@ export function createApplicationForgetStore(of: {
         },
         record,
       );
-      const { matchedCount } = await applications.updateOne({ _id: applicationId, ...owesLess }, forgotten);
+      const { matchedCount } = await applications.updateOne(
+        { _id: applicationId, ...hasSpaceForRecord },
+        forgotten,
+      );
       return matchedCount === 1;
     },
 

@@ -1,4 +1,8 @@
-import { type OwedRecord, owesLess, owing } from '@headset-cloud/rules/audit/record.ts';
+import {
+  hasSpaceForRecord,
+  type PendingAuditRecord,
+  withAuditRecord,
+} from '@headset-cloud/rules/audit/record.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ForgetStore, TracesOfDevice } from '../ports/forget-store.ts';
@@ -35,8 +39,8 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
       };
       return traces;
     },
-    async forget(deviceId, nowMs, record: OwedRecord) {
-      const forgotten = owing<DeviceDocument>(
+    async forget(deviceId, nowMs, record: PendingAuditRecord) {
+      const forgotten = withAuditRecord<DeviceDocument>(
         {
           $set: { keys: [], reported: {}, forgottenAtMs: nowMs },
           // Sessions with its keys end, as after a removal of each key (ADR 0038).
@@ -48,7 +52,10 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
         },
         record,
       );
-      const { matchedCount } = await devices.updateOne({ _id: deviceId, ...atRest, ...owesLess }, forgotten);
+      const { matchedCount } = await devices.updateOne(
+        { _id: deviceId, ...atRest, ...hasSpaceForRecord },
+        forgotten,
+      );
       return matchedCount === 1;
     },
   };

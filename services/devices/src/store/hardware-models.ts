@@ -1,4 +1,4 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
 import type { HardwareModel } from '../domain/hardware.ts';
@@ -26,7 +26,10 @@ export function createHardwareModelStore(models: StoreCollection<HardwareModelDo
     async put({ identifier, name, description, shape, cameras }, record) {
       await models.updateOne(
         { _id: identifier },
-        owing<HardwareModelDocument>({ $set: { name, description, shape, cameras: [...cameras] } }, record),
+        withAuditRecord<HardwareModelDocument>(
+          { $set: { name, description, shape, cameras: [...cameras] } },
+          record,
+        ),
         { upsert: true },
       );
     },

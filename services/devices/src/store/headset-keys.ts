@@ -1,4 +1,4 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { mostKeys, useNotedEveryMs } from '../domain/headset-key.ts';
@@ -22,7 +22,7 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
       const { matchedCount } = await devices.updateOne(
         { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
         // A headset with a key may report again.
-        owing<DeviceDocument>({ $push: { keys: key }, $unset: { forgottenAtMs: '' } }, record),
+        withAuditRecord<DeviceDocument>({ $push: { keys: key }, $unset: { forgottenAtMs: '' } }, record),
       );
       if (matchedCount === 1) return 'added';
       const had = await devices.findOne(
@@ -46,7 +46,7 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
       };
       const { matchedCount } = await devices.updateOne(
         { _id: deviceId, 'keys.keyId': keyId },
-        owing(removal, record),
+        withAuditRecord(removal, record),
       );
       return matchedCount === 1;
     },

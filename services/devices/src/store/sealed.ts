@@ -1,9 +1,13 @@
-import { type SealedField, type SealedPlace, sealedFields } from '@headset-cloud/rules/sealed/places.ts';
+import {
+  type SealedField,
+  type SealedLocation,
+  sealedFields,
+} from '@headset-cloud/rules/sealed/locations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ApplicationDocument, DeviceDocument } from './documents.ts';
 import { purposes } from './sealed-text.ts';
 
-export function sealedAuthenticationKeys(applications: StoreCollection<ApplicationDocument>): SealedPlace {
+export function sealedAuthenticationKeys(applications: StoreCollection<ApplicationDocument>): SealedLocation {
   return sealedFields(applications, {
     name: 'authentication keys',
     projection: { authenticationKey: 1 },
@@ -15,7 +19,7 @@ export function sealedAuthenticationKeys(applications: StoreCollection<Applicati
 }
 
 /** The client secrets of activations, of replaced activations, and of transactions that are not created yet. */
-export function sealedClientSecrets(devices: StoreCollection<DeviceDocument>): SealedPlace {
+export function sealedClientSecrets(devices: StoreCollection<DeviceDocument>): SealedLocation {
   return sealedFields(devices, {
     name: 'client secrets',
     projection: { 'activation.clientSecret': 1, 'activation.earlier': 1, pending: 1 },
@@ -25,11 +29,11 @@ export function sealedClientSecrets(devices: StoreCollection<DeviceDocument>): S
         text === undefined ? [] : [{ path, text, purpose }];
       return [
         ...field('activation.clientSecret', activation?.clientSecret),
-        ...(activation?.earlier ?? []).flatMap((one, place) =>
-          field(`activation.earlier.${place}.clientSecret`, one.clientSecret),
+        ...(activation?.earlier ?? []).flatMap((one, index) =>
+          field(`activation.earlier.${index}.clientSecret`, one.clientSecret),
         ),
-        ...pending.flatMap((one, place) =>
-          one.kind === 'activate' ? field(`pending.${place}.clientSecret`, one.clientSecret) : [],
+        ...pending.flatMap((one, index) =>
+          one.kind === 'activate' ? field(`pending.${index}.clientSecret`, one.clientSecret) : [],
         ),
       ];
     },

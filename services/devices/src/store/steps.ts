@@ -1,11 +1,11 @@
-import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
-import { letterIndexes, lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
+import { deadLetterIndexes, deadLettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
 import { notedKeysCollection } from '@headset-cloud/rules/sealed/noted-keys.ts';
 import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
 import {
   devicesIndexes,
   keysIndexes,
-  owingIndexes,
+  pendingAuditIndexes,
   removedKeysIndexes,
   retentionIndexes,
   slotIndexes,
@@ -15,14 +15,18 @@ import {
 export const devicesSteps: ServiceSteps = {
   service: 'devices',
   steps: [
-    { number: 1, name: 'indexes', indexes: { ...devicesIndexes, [lettersCollection]: letterIndexes } },
-    { number: 2, name: 'owed audit records', indexes: owingIndexes },
+    {
+      number: 1,
+      name: 'indexes',
+      indexes: { ...devicesIndexes, [deadLettersCollection]: deadLetterIndexes },
+    },
+    { number: 2, name: 'owed audit records', indexes: pendingAuditIndexes },
     { number: 3, name: 'retention', indexes: retentionIndexes },
     { number: 4, name: 'removed keys', indexes: removedKeysIndexes },
     {
       number: 5,
       name: 'owed audit records of operators',
-      indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
+      indexes: { [deadLettersCollection]: [pendingAuditIndex], [notedKeysCollection]: [pendingAuditIndex] },
     },
     // Before release 0.2.0 the step created an index that is not used any more.
     { number: 6, name: 'nothing', indexes: {} },

@@ -15,7 +15,7 @@ import type { Store } from '@headset-cloud/store/types.ts';
 import { Registry } from 'prom-client';
 import { buildDevices } from '../build.ts';
 import type { DevicesConfig } from '../config.ts';
-import { owingCollections } from '../store/documents.ts';
+import { auditedCollections } from '../store/documents.ts';
 import { RecordingTransactions } from './recording-transactions.ts';
 import { SignedUrlsFake } from './signed-urls.ts';
 
@@ -137,9 +137,9 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
 
 /** Waits until no document has a pending audit record. The service publishes and removes the records. */
 export async function recordsPublished({ store }: Pick<World, 'store'>): Promise<void> {
-  const owing = { auditAtMs: { $exists: true } };
+  const pending = { auditAtMs: { $exists: true } };
   await waitFor('the records', async () => {
-    const counts = owingCollections.map((name) => store.collection(name).countDocuments(owing));
+    const counts = auditedCollections.map((name) => store.collection(name).countDocuments(pending));
     return (await Promise.all(counts)).every((count) => count === 0);
   });
 }

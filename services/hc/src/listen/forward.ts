@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { networkReason } from '@headset-cloud/cli/network.ts';
-import { readBytes, secretsIn, toldOf } from '@headset-cloud/outbound/answer.ts';
+import { maskedBeginning, readBytes, secretsIn } from '@headset-cloud/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
 import { failureReason } from '@headset-cloud/outbound/reason.ts';
 import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
@@ -111,7 +111,7 @@ async function beginningOf(answer: IncomingMessage, secrets: readonly string[]):
   } catch {
     // The answer was interrupted.
   }
-  const { answer: text } = toldOf(Buffer.concat(parts).subarray(0, readBytes), secrets);
+  const { answer: text } = maskedBeginning(Buffer.concat(parts).subarray(0, readBytes), secrets);
   return cut(text.trim(), keptCharacters);
 }
 

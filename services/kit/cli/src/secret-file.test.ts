@@ -39,7 +39,7 @@ describe('a file with a secret', () => {
     expect(readdirSync(join(folder, 'a/b'))).toEqual(['secret.json']);
   });
 
-  test('fails at once where no folder can be created', () => {
+  test('fails at once if no folder can be created', () => {
     // This path exists on Linux only.
     const place = process.platform === 'linux' ? '/proc/headset-cloud/a' : '/dev/null/a';
     expect(() => writeSecretFile(`${place}/secret.json`, 'one')).toThrow(/ENOENT|ENOTDIR/);

@@ -66,7 +66,7 @@ it('events of callers that gave up leave the queue, also while a request to Kafk
   const publisher = new KafkaPublisher(broker.kafka, logger, 50);
   const { taken, settled } = await fill(publisher, 1024 * 1024, 100);
   await settled;
-  await waitFor('room', async () => {
+  await waitFor('space in the queue', async () => {
     const again = await fill(publisher, 1024 * 1024, 1);
     return again.refusal === undefined;
   });

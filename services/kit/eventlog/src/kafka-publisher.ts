@@ -13,7 +13,7 @@ const retryAfterMs = 100;
 
 /**
  * Maximum number of events of all callers that wait while Kafka is slow or unavailable; further events are rejected at
- * once. Callers wait some seconds at most, so this is what a busy instance publishes in that time.
+ * once. Callers wait some seconds at most, and a busy instance publishes about this many in that time.
  */
 const maxWaitingEvents = 50_000;
 const maxWaitingBytes = 32 * 1024 * 1024;
@@ -47,7 +47,7 @@ export class KafkaPublisher {
   #waitingBytes = 0;
   #producer: Producer | undefined;
   #pumping: Promise<void> | undefined;
-  #away: string | undefined = 'not connected to Kafka yet';
+  #problem: string | undefined = 'not connected to Kafka yet';
   /** Start of the send in progress, by the monotonic clock. */
   #sendingSinceMs: number | undefined;
   #warned = false;
@@ -62,7 +62,7 @@ export class KafkaPublisher {
   }
 
   notReady(): string | undefined {
-    return this.#away ?? (this.#hangs() ? 'Kafka does not answer' : undefined);
+    return this.#problem ?? (this.#hangs() ? 'Kafka does not answer' : undefined);
   }
 
   /** True if a request to Kafka hangs. Ignores callers' deadlines, which say nothing about Kafka. */
@@ -205,7 +205,7 @@ export class KafkaPublisher {
       } catch (error) {
         this.#fail(error);
         if (this.#time.monotonicNow() + retryAfterMs >= deadlineMs)
-          return unavailable(`Kafka: ${this.#away}`, error);
+          return unavailable(`Kafka: ${this.#problem}`, error);
         await this.#time.sleep(retryAfterMs);
       }
     }
@@ -243,7 +243,7 @@ export class KafkaPublisher {
   }
 
   #works(): void {
-    this.#away = undefined;
+    this.#problem = undefined;
     this.#warned = false;
   }
 
@@ -255,7 +255,7 @@ export class KafkaPublisher {
     // One warning per outage, not one per try.
     this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not take events');
     this.#warned = true;
-    this.#away = error instanceof Error ? error.message : String(error);
+    this.#problem = error instanceof Error ? error.message : String(error);
   }
 }
 

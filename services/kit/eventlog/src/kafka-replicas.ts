@@ -11,6 +11,6 @@ export function warnOfOneReplica(
   if (env['NODE_ENV'] !== 'production' || KAFKA_REPLICATION_FACTOR > 1) return;
   logger.warn(
     { setting: 'KAFKA_REPLICATION_FACTOR', value: KAFKA_REPLICATION_FACTOR },
-    'KAFKA_REPLICATION_FACTOR is 1, but NODE_ENV is production: a broker that is lost takes events with it that were acknowledged. With three brokers or more: KAFKA_REPLICATION_FACTOR=3',
+    'KAFKA_REPLICATION_FACTOR is 1, but NODE_ENV is production: acknowledged events are lost with a broker. With three brokers or more: KAFKA_REPLICATION_FACTOR=3',
   );
 }

@@ -88,7 +88,7 @@ class KafkaLog implements EventLog {
       concurrency: this.#options.partitions ?? 8,
       onFatal: this.#options.onFatal,
       deadLetter:
-        subscription.setAside ??
+        subscription.storeDeadLetter ??
         ((event, error) =>
           this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, subscription.group, error)])),
     });

@@ -5,7 +5,7 @@ import { type DeliveryOptions, deliver } from './runtime.ts';
 import { type LogEvent, PoisonEventError } from './types.ts';
 
 const logger = createLogger({ service: 'test', level: 'silent' });
-const away = () => new DomainError('unavailable', 'The database is away.');
+const away = () => new DomainError('unavailable', 'The database is unavailable.');
 
 const batchOf = (count: number): LogEvent[] =>
   Array.from({ length: count }, (_, n) => ({

@@ -42,9 +42,9 @@ const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
 /**
- * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Retries transient failures and events of a
- * newer version without end; splits a batch into halves if it took too long. Moves a named poison event to the dead
- * letters. After any other failure, retries the batch a few times, then in halves down to single events; the
+ * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Retries transient failures and events
+ * of a newer version without end; splits a batch into halves if it took too long. Moves a named poison event to the
+ * dead letters. After any other failure, retries the batch a few times, then in halves down to single events; the
  * failing single events become dead letters. Keeps the order of events. Returns true if every event is handled or a
  * dead letter; false if it was stopped before (closing, or the partition was lost). Never rejects.
  */
@@ -136,7 +136,7 @@ class Delivery {
       } catch (error) {
         const poison = error instanceof PoisonEventError ? find(rest, error.event) : undefined;
         if (poison) {
-          if (!(await this.#bury(poison, error))) return 'stopped';
+          if (!(await this.#deadLetter(poison, error))) return 'stopped';
           rest = rest.filter((event) => event !== poison);
           if (this.#stopped) return 'stopped';
           continue;
@@ -149,7 +149,8 @@ class Delivery {
         } else {
           failures += 1;
           const only = rest.length === 1 ? rest[0] : undefined;
-          if (failures >= tries && only) return (await this.#bury(only, error)) ? { unsettled } : 'stopped';
+          if (failures >= tries && only)
+            return (await this.#deadLetter(only, error)) ? { unsettled } : 'stopped';
           if (failures >= tries) return this.#stopped ? 'stopped' : { split: rest };
         }
       }
@@ -160,13 +161,13 @@ class Delivery {
   }
 
   /** Dead-letters one event, retrying without end; false when stopped before that. */
-  async #bury(event: LogEvent, error: unknown): Promise<boolean> {
+  async #deadLetter(event: LogEvent, error: unknown): Promise<boolean> {
     for (let waits = 0; ; waits += 1) {
       try {
         await this.#options.deadLetter(event, error);
         this.#options.logger.error(
           { group: this.#options.group, topic: event.topic, position: event.position, err: error },
-          'an event could not be handled and was set aside',
+          'an event could not be handled and became a dead letter',
         );
         return true;
       } catch (failure) {

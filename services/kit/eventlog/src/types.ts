@@ -78,7 +78,7 @@ export interface Subscription {
    * Services get the implementation of dead-letters/log.ts. Default: the topic's dead letters
    * (deadLetterTopic).
    */
-  readonly setAside?: (event: LogEvent, error: unknown) => Promise<void>;
+  readonly storeDeadLetter?: (event: LogEvent, error: unknown) => Promise<void>;
 }
 
 /** Thrown by a handler: this event can never be handled. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { beginning, readBytes, secretsIn, toldOf } from './answer.ts';
+import { beginning, maskedBeginning, readBytes, secretsIn } from './answer.ts';
 
 const signature = createHmac('sha256', 'k').update('7').digest('base64');
 const key = 'the key of an application+/="';
@@ -23,9 +23,9 @@ test.each<[string, (secret: string) => string]>([
   expect(signature).toMatch(/[+/].*=$/);
   for (const secret of [signature, key]) {
     const written = write(secret);
-    const shown = toldOf(Buffer.from(`<${written}|${written}>`), [secret]);
+    const shown = maskedBeginning(Buffer.from(`<${written}|${written}>`), [secret]);
     expect(shown.answer).toBe(`<${'*'.repeat(written.length)}|${'*'.repeat(written.length)}>`);
-    const cut = toldOf(Buffer.from('x'.repeat(1004) + written.repeat(2)), [secret]);
+    const cut = maskedBeginning(Buffer.from('x'.repeat(1004) + written.repeat(2)), [secret]);
     expect(cut).toEqual({ answer: 'x'.repeat(1004) + '*'.repeat(20), answerCut: true });
   }
 });
@@ -42,15 +42,17 @@ test('secretsIn returns signatures and credentials of headers, each with its par
   });
   expect(found).toEqual(expect.arrayContaining(['AAAA', 'BBBB', 'cccc', 'DDDD']));
   expect(found.join()).not.toMatch(/json|accepted/);
-  expect(toldOf(Buffer.from('v1, Basic, short'), ['v1', 'Basic', 'short']).answer).toBe('v1, Basic, short');
+  expect(maskedBeginning(Buffer.from('v1, Basic, short'), ['v1', 'Basic', 'short']).answer).toBe(
+    'v1, Basic, short',
+  );
 });
 
 test('shows the received part of an answer up to 1 KiB, in whole characters', async () => {
-  expect(toldOf(Buffer.from(`ab${'写'.repeat(1000)}`), [])).toEqual({
+  expect(maskedBeginning(Buffer.from(`ab${'写'.repeat(1000)}`), [])).toEqual({
     answer: `ab${'写'.repeat(340)}`,
     answerCut: true,
   });
-  expect(toldOf(Buffer.from('x'.repeat(1024)), [])).toMatchObject({ answerCut: false });
+  expect(maskedBeginning(Buffer.from('x'.repeat(1024)), [])).toMatchObject({ answerCut: false });
   expect(await beginning(parts('one ', 'two'), [], never)).toEqual({ answer: 'one two', answerCut: false });
   const broken = (async function* () {
     yield Buffer.from('begun');

@@ -14,8 +14,8 @@ export interface Beginning {
 }
 
 /**
- * Reads the beginning of an answer and masks it with `toldOf`: everything that arrived before the answer ended
- * abnormally, or before `passed` rejected.
+ * Reads the beginning of an answer and masks it with `maskedBeginning`: everything that arrived before the answer
+ * ended abnormally, or before `passed` rejected.
  */
 export async function beginning(
   body: AsyncIterable<Buffer>,
@@ -32,14 +32,14 @@ export async function beginning(
     }
   })();
   await Promise.race([reading, passed]).catch(() => {});
-  return toldOf(Buffer.concat(parts), secrets);
+  return maskedBeginning(Buffer.concat(parts), secrets);
 }
 
 /**
  * Returns at most 1 KiB of an answer's first `readBytes`, as text with all secrets masked: a receiver may repeat the
  * request or other secrets, and other people read the text. Pure.
  */
-export function toldOf(bytes: Buffer, secrets: readonly string[]): Beginning {
+export function maskedBeginning(bytes: Buffer, secrets: readonly string[]): Beginning {
   const shown = masked(bytes.toString('latin1'), secrets);
   const kept = Buffer.from(shown, 'latin1').subarray(0, shownBytes);
   const answerCut = bytes.length > shownBytes;

@@ -100,7 +100,7 @@ describe('through the egress proxy', () => {
     ['a name of a private address', 'http://internal.example:80/', ['10.0.0.1', '169.254.169.254']],
     ['a private address', 'http://10.0.0.1:80/', ['10.0.0.1']],
     ['a private address in IPv6', 'http://[fd00::1]:80/', ['fd00::1']],
-  ])('%s is refused here, and the proxy not asked', async (_, url, addresses) => {
+  ])('%s is rejected without a request to the proxy', async (_, url, addresses) => {
     await expect(get(url, { addresses })).rejects.toMatchObject({ code: 'ADDRESS_REFUSED' });
     expect(proxy.asked).toEqual([]);
   });

@@ -27,7 +27,7 @@ export interface ConnectorOptions {
 }
 
 /** Options of a connector for hosts that integrators choose. */
-export interface JudgedOptions extends ConnectorOptions {
+export interface CheckedOptions extends ConnectorOptions {
   readonly rules: Pick<AddressRules, 'allows'>;
   readonly resolve: Resolve;
 }
@@ -40,15 +40,15 @@ type Connector = buildConnector.connector;
  * and to an internal address for the connection (DNS rebinding). TLS verifies certificates, as Node does by default,
  * against the host's name, also through the proxy (ADR 0036).
  */
-export function createConnector(options: JudgedOptions): Connector {
+export function createConnector(options: CheckedOptions): Connector {
   const { rules, resolve, proxy } = options;
-  const judged = async (hostname: string): Promise<string[]> => {
+  const checkedAddresses = async (hostname: string): Promise<string[]> => {
     const addresses = (await resolve(hostname)).filter((address) => rules.allows(address));
     if (addresses.length === 0) throw new RefusedAddressError();
     return addresses;
   };
-  const direct = judgedDirect(options, judged);
-  return proxy ? besideProxy(proxy, options, direct, judged) : direct;
+  const direct = checkedDirect(options, checkedAddresses);
+  return proxy ? besideProxy(proxy, options, direct, checkedAddresses) : direct;
 }
 
 /** Connects to hosts that the operators have configured; the egress proxy resolves their names. */
@@ -69,13 +69,13 @@ function plain({ connectTimeoutMs, ca }: ConnectorOptions, lookup?: LookupFuncti
   );
 }
 
-function judgedDirect(
-  options: JudgedOptions,
-  judged: (hostname: string) => Promise<readonly string[]>,
+function checkedDirect(
+  options: CheckedOptions,
+  checkedAddresses: (hostname: string) => Promise<readonly string[]>,
 ): Connector {
   const { rules } = options;
   const connect = plain(options, (hostname, lookupOptions, callback) => {
-    judged(hostname).then(
+    checkedAddresses(hostname).then(
       (addresses) => {
         const entries = addresses.map((address) => ({ address, family: isIP(address) }));
         const [first] = entries as [{ address: string; family: number }];

@@ -37,7 +37,7 @@ async function server(pieces: readonly string[], tls = false): Promise<number> {
 }
 
 const reach: ConnectorOptions = { connectTimeoutMs: 60_000, ca: testCertificate.cert };
-const judged = createConnector({
+const checked = createConnector({
   ...reach,
   rules: addressRules(parseNetworks('127.0.0.0/8')),
   resolve: async () => ['127.0.0.1'],
@@ -45,7 +45,7 @@ const judged = createConnector({
 
 async function post(
   origin: string,
-  connect: buildConnector.connector = judged,
+  connect: buildConnector.connector = checked,
   times = 1,
 ): Promise<string[]> {
   const pool = new Pool(origin, { connect, connections: 1 });
@@ -76,11 +76,11 @@ describe('an unrequested 100 is accepted', () => {
     ['3,000 times', [interim.repeat(3000), final]],
   ])('%s', async (_, pieces) => {
     const port = await server(pieces);
-    expect(await post(`http://127.0.0.1:${port}`, judged, 3)).toEqual(['200 ok', '200 ok', '200 ok']);
+    expect(await post(`http://127.0.0.1:${port}`, checked, 3)).toEqual(['200 ok', '200 ok', '200 ok']);
   });
 
   it.each([
-    ['that others name', judged],
+    ['that others name', checked],
     ['that operators have configured', createConfiguredConnector(reach)],
   ])('over TLS, from hosts %s', async (_, connect) => {
     const port = await server([interim, final], true);
@@ -121,7 +121,7 @@ describe('an unrequested 100 is accepted', () => {
 it('a body that looks like an interim answer stays unchanged', async () => {
   const head = `HTTP/1.1 200 OK\r\nContent-Length: ${2 * interim.length}\r\n\r\n`;
   const port = await server([interim + head, interim, interim]);
-  expect(await post(`http://127.0.0.1:${port}`, judged, 2)).toEqual(
+  expect(await post(`http://127.0.0.1:${port}`, checked, 2)).toEqual(
     Array.from({ length: 2 }, () => `200 ${interim}${interim}`),
   );
 });

@@ -13,7 +13,7 @@ export interface EgressProxy {
   readonly bypass: Bypass;
 }
 
-/** The proxy opened no tunnel. The message gives the reason, without an address or a credential. */
+/** The proxy opened no tunnel. The message contains the reason, without an address or a credential. */
 export class EgressProxyError extends Error {
   override readonly name = 'EgressProxyError';
   readonly code = 'EGRESS_PROXY';

@@ -120,7 +120,7 @@ export async function hostService(
   });
   const sealed = service.sealed &&
     secrets && {
-      ...{ service: name, places: service.sealed, audit, secrets },
+      ...{ service: name, locations: service.sealed, audit, secrets },
       noted: createNotedKeys({ store, secrets, logger }),
     };
   await own.serveAdmin([

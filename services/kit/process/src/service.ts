@@ -1,6 +1,6 @@
 import type { EventLog } from '@headset-cloud/eventlog/types.ts';
 import type { Channel, RpcBinding } from '@headset-cloud/rpc/types.ts';
-import type { SealedPlace } from '@headset-cloud/rules/sealed/places.ts';
+import type { SealedLocation } from '@headset-cloud/rules/sealed/locations.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { type ConfigOf, type ConfigSpec, readConfig } from '@headset-cloud/runtime/config.ts';
 import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
@@ -44,7 +44,7 @@ export interface Service extends Component {
   /** For operators, over Connect, on the admin port only. */
   readonly admin: readonly RpcBinding[];
   /** Stored values that SECRET_KEY sealed; absent: none. */
-  readonly sealed?: readonly SealedPlace[];
+  readonly sealed?: readonly SealedLocation[];
 }
 
 /** A service that a process can run on either stack. */

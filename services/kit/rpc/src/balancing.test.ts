@@ -97,7 +97,7 @@ test('a rolling restart of two pods loses no call, and calls wait less than for 
     while (!over) await communication.createChannel({}, { deadlineMs: 20_000 });
   };
   const loads = Array.from({ length: 5 }, () => load().catch((error) => failures.push(error)));
-  await waitFor('both to be asked', () => asked.includes(a) && asked.includes(b));
+  await waitFor('a call to each pod', () => asked.includes(a) && asked.includes(b));
   for (const [old, fresh] of [
     [a, c],
     [b, d],
@@ -109,7 +109,7 @@ test('a rolling restart of two pods loses no call, and calls wait less than for 
     dns.addresses = [...dns.addresses, fresh];
   }
   const seen = asked.length;
-  await waitFor('the new ones to answer', () => failures.length > 0 || asked.length > seen + 50);
+  await waitFor('answers of the new pods', () => failures.length > 0 || asked.length > seen + 50);
   over = true;
   await Promise.all(loads);
   expect(failures).toEqual([]);
@@ -123,7 +123,7 @@ test('an added pod gets calls after the connections to the other pods reach thei
   await communication.createChannel({});
   await pod(b, { ageMs: 500 });
   dns.addresses = [a, b];
-  await waitFor('the added one to be asked', async () => {
+  await waitFor('a call to the added pod', async () => {
     await communication.createChannel({});
     return asked.includes(b);
   });
@@ -134,7 +134,7 @@ test('a call that reaches a pod while it starts is answered when the pod serves'
   dns.addresses = [a];
   connect();
   const call = communication.createChannel({}, { deadlineMs: 30_000 });
-  await waitFor('the call to arrive', () => starting.underWay > 0);
+  await waitFor('the call to arrive', () => starting.inProgress > 0);
   starting.serve();
   expect(await call).toMatchObject({ channelId: a });
 });
@@ -167,7 +167,7 @@ test.each([
     () => 'answered',
     (error) => error.code,
   );
-  await waitFor('the call to be under way', () => asked.length === 1);
+  await waitFor('the call to reach a pod', () => asked.length === 1);
   await pods[asked[0] as typeof a]?.stop(0);
   expect(await answered).toBe(outcome);
   expect(asked).toHaveLength(times);

@@ -37,7 +37,7 @@ test.each<[string, Parameters<typeof peer>[0]]>([
   ['that does not know the call (an older version)', undefined],
   ['that answers UNIMPLEMENTED', (done) => done({ code: status.UNIMPLEMENTED })],
   ['that answers UNKNOWN without an error code of the platform', (done) => done({ code: status.UNKNOWN })],
-  ['that is away', (done) => done({ code: status.UNAVAILABLE })],
+  ['that is unavailable', (done) => done({ code: status.UNAVAILABLE })],
   // Messages of grpc-js for a connection that ends while a call starts on it.
   ...[
     'Write error: write after end',

@@ -71,7 +71,7 @@ const commonOptions: ChannelOptions = {
  * Maximum number of calls in progress on a channel (including those that wait for a connection), and on a server. Each
  * call ends at its deadline, so the number is reached only if something hangs; a call costs about 10 kB.
  */
-const mostUnderWay = 10_000;
+const mostInProgress = 10_000;
 
 /** Time that calls may continue on a connection that reached its maximum age; longer than any call's deadline. */
 const oldConnectionMs = 60_000;
@@ -105,7 +105,7 @@ export class RpcServer {
   /** False while the service starts: calls wait. */
   #serving = false;
   readonly #started = Promise.withResolvers<void>();
-  #underWay = 0;
+  #inProgress = 0;
 
   /**
    * `observe` gets each call. With `security`, callers must prove their identity (rule C20); with the
@@ -146,8 +146,8 @@ export class RpcServer {
   }
 
   /** Number of calls that are being handled or wait for the start. */
-  get underWay(): number {
-    return this.#underWay;
+  get inProgress(): number {
+    return this.#inProgress;
   }
 
   /** The grpc-js server, for services that stream. */
@@ -169,7 +169,7 @@ export class RpcServer {
       };
       const refusal = guard?.(call.getAuthContext(), call.getPeer());
       if (refusal) return callback(refusal);
-      if (this.#underWay >= mostUnderWay) return callback(toStatus(overloaded(method)));
+      if (this.#inProgress >= mostInProgress) return callback(toStatus(overloaded(method)));
       // grpc-js measures its deadlines by the machine's wall clock.
       const waitsMs = Number(call.getDeadline()) - Date.now();
       // The call was queued until its deadline passed: the caller no longer waits.
@@ -182,15 +182,15 @@ export class RpcServer {
         inCall(method, () => handler(call.request as never, { signal: abort.signal }), actor);
       const handle = this.#serving ? begin : () => this.#afterStart(begin);
       const run = Number.isFinite(waitsMs) ? () => withDeadline(waitsMs, handle) : handle;
-      this.#underWay += 1;
+      this.#inProgress += 1;
       const work = traceparent ? inRpcSpan(method, traceparent, run) : run();
       work.then(
         (answer) => {
-          this.#underWay -= 1;
+          this.#inProgress -= 1;
           callback(null, create(method.output, answer as MessageInitShape<DescMessage>));
         },
         (error) => {
-          this.#underWay -= 1;
+          this.#inProgress -= 1;
           const s = toStatus(error);
           if (s.metadata?.get(codeKey)[0] === 'internal' || isTransient(toDomainError(error))) {
             this.#logger.error(
@@ -269,7 +269,7 @@ function cannotListen(where: string, error: Error): Error {
 
 function overloaded(method: DescMethodUnary): DomainError {
   return new DomainError('unavailable', 'A service is overloaded.', {
-    internal: `${method.name} is refused: ${mostUnderWay} calls are under way already`,
+    internal: `${method.name} is refused: ${mostInProgress} calls are in progress`,
     retryAfterMs: 1000,
   });
 }
@@ -316,7 +316,7 @@ export class GrpcChannel implements Channel {
     });
   }
 
-  #underWay = 0;
+  #inProgress = 0;
 
   /** Shared by all calls that wait for a connection; resolves with true if there is one. */
   #connecting: Promise<boolean> | undefined;
@@ -332,11 +332,11 @@ export class GrpcChannel implements Channel {
   ): Promise<MessageShape<DescMessage>> {
     const left = timeLeft();
     if (left !== undefined && left <= 0) throw late();
-    if (this.#underWay >= mostUnderWay) throw overloaded(method);
+    if (this.#inProgress >= mostInProgress) throw overloaded(method);
     const endsAtMs = Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
     const message = toBinary(method.input, create(method.input, request));
     const attempt = { method, message, endsAtMs, signal: options.signal };
-    this.#underWay += 1;
+    this.#inProgress += 1;
     try {
       const isConnected = await this.#connected();
       try {
@@ -350,7 +350,7 @@ export class GrpcChannel implements Channel {
     } catch (error) {
       throw fromStatus(error as ServiceError, pathOf(method));
     } finally {
-      this.#underWay -= 1;
+      this.#inProgress -= 1;
     }
   }
 

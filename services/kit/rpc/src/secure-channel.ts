@@ -13,8 +13,8 @@ type SecureConnector = experimental.SecureConnector;
 const plaintextForMs = 60_000;
 
 /**
- * Credentials of a channel to a service: this process's certificate, and the peer's must name the service
- * that is meant, whatever address was dialled. Each new connection uses the newest certificates. In
+ * Credentials of a channel to a service: this process's certificate. The peer's certificate must name the service,
+ * independent of the dialled address. Each new connection uses the newest certificates. In
  * `permissive` mode a peer that does not understand TLS is reached without it.
  */
 export class MutualTlsCredentials extends ChannelCredentials {

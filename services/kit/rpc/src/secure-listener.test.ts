@@ -195,7 +195,7 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
     expect(first.received).toBe(0);
     const { received } = await greeted(port, version, undefined, authority.ca, first.session);
     expect(received).toBe(0);
-    await waitFor('both to be counted', () => failures() === 2);
+    await waitFor('both failures', () => failures() === 2);
   },
 );
 
@@ -219,7 +219,9 @@ test('a peer cannot present another certificate after its first was accepted', a
   expect(renegotiated).toBe(false);
 });
 
-/** How many bytes a peer with this certificate is sent: a server that accepts a connection speaks HTTP/2 first. */
+/**
+ * Number of bytes that a peer with this certificate receives: a server that accepts a connection sends HTTP/2 first.
+ */
 function greeted(
   port: number,
   version: 'TLSv1.2' | 'TLSv1.3',
@@ -258,10 +260,13 @@ describe('between services, a new handshake replaces the oldest handshake in pro
       const inside = [await service(port), await service(port)];
       const sockets: Socket[] = [];
       for (let i = 0; i < 5; i++) sockets.push(await silent(port, i % 2 ? begun : undefined));
-      await waitFor('the oldest ones to end', () => sockets.filter(({ closed }) => closed).length === 2);
+      await waitFor(
+        'the end of the oldest handshakes',
+        () => sockets.filter(({ closed }) => closed).length === 2,
+      );
       expect(sockets.map(({ closed }) => closed)).toEqual([true, true, false, false, false]);
       inside.push(await service(port));
-      await waitFor('the next oldest to end', () => sockets[2]?.closed);
+      await waitFor('the end of the next oldest handshake', () => sockets[2]?.closed);
       expect(sockets.slice(3).map(({ closed }) => closed)).toEqual([false, false]);
       expect(inside.map(({ closed }) => closed)).toEqual([false, false, false]);
     });

@@ -213,27 +213,27 @@ export class SecureListener {
 class Handshakes {
   readonly #most: number;
   /** By peer, because the TLS socket differs from the accepted one; the oldest first. */
-  readonly #underWay = new Map<string, Socket>();
+  readonly #inProgress = new Map<string, Socket>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
   began(socket: Socket): void {
-    for (const [peer, oldest] of this.#underWay) {
-      if (this.#underWay.size < this.#most) break;
-      this.#underWay.delete(peer);
+    for (const [peer, oldest] of this.#inProgress) {
+      if (this.#inProgress.size < this.#most) break;
+      this.#inProgress.delete(peer);
       oldest.destroy();
     }
     const peer = peerOf(socket);
-    this.#underWay.set(peer, socket);
+    this.#inProgress.set(peer, socket);
     socket.once('close', () => {
-      if (this.#underWay.get(peer) === socket) this.#underWay.delete(peer);
+      if (this.#inProgress.get(peer) === socket) this.#inProgress.delete(peer);
     });
   }
 
   ended(socket: Socket): void {
-    this.#underWay.delete(peerOf(socket));
+    this.#inProgress.delete(peerOf(socket));
   }
 }
 

@@ -359,16 +359,18 @@ test('an invalid change keeps the previous certificate, and the log has the reas
   });
   closing.push(() => files.close());
   swap(mount, 'r1', { 'tls.crt': one.cert, 'tls.key': other.key, 'ca.crt': authority.ca });
-  await waitFor('the log to say why', async () =>
+  await waitFor('the reason in the log', async () =>
     billing.lines().includes('does not belong to the certificate'),
   );
   // The names of the certificate change before the configuration of the process.
   const renamed = await authority.issue(['billing.other.internal']);
   swap(mount, 'renamed', { 'tls.crt': renamed.cert, 'tls.key': renamed.key, 'ca.crt': authority.ca });
-  await waitFor('the log to say why', async () => billing.lines().includes(`is not for billing.${domain}`));
+  await waitFor('the reason in the log', async () =>
+    billing.lines().includes(`is not for billing.${domain}`),
+  );
   expect(files.current().key).toBe(one.key);
   swap(mount, 'r2', { 'tls.crt': other.cert, 'tls.key': other.key, 'ca.crt': authority.ca });
-  await waitFor('the next change to be taken', async () => files.current().key === other.key);
+  await waitFor('the use of the next valid files', async () => files.current().key === other.key);
   expect(billing.security.files.current()).toBe(before);
 });
 

@@ -14,7 +14,7 @@ import {
   idempotencyIndexes,
   sealedAnswers,
 } from './idempotency.ts';
-import { lookThrough } from './sealed/look-through.ts';
+import { inspectSealed } from './sealed/inspect.ts';
 
 const secrets = createSecretBox('a test secret of more than thirty-two characters');
 let directory: string;
@@ -208,7 +208,7 @@ describe('during re-encryption with another key', () => {
   const next = createSecretBox('the next key of more than thirty-two characters', [
     'a test secret of more than thirty-two characters',
   ]);
-  const move = () => lookThrough(sealedAnswers(collection), next, { reseal: async () => {} });
+  const move = () => inspectSealed(sealedAnswers(collection), next, { reseal: async () => {} });
   beforeEach(() => {
     idempotency = createIdempotency({ collection, secrets: next, clock: { now: () => nowMs } });
   });

@@ -4,7 +4,7 @@ import { DomainError, errorCatalogue, isDuplicateKey } from '@headset-cloud/runt
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { Filter, IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import { type SealedPlace, sealedFields } from './sealed/places.ts';
+import { type SealedLocation, sealedFields } from './sealed/locations.ts';
 
 /** Caller of an operation, with the scope of its Idempotency-Key if it sent one (rule A19); a proto `Caller` is one. */
 export interface IdempotentCaller {
@@ -45,8 +45,8 @@ export interface IdempotentCall<D extends Keepable, A extends Keepable> {
 export interface Idempotency {
   /**
    * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. Without a
-   * stored answer, the repeat runs `work` with the values that were generated first. Throws `idempotency_key_reused` for
-   * another body, and every error of `work`.
+   * stored answer, the repeat runs `work` with the values that were generated first. Throws `idempotency_key_reused`
+   * for another body, and every error of `work`.
    */
   run<D extends Keepable, A extends Keepable>(
     caller: IdempotentCaller | undefined,
@@ -81,7 +81,7 @@ const keepForMs = 24 * 60 * 60 * 1000;
 const purpose = (id: string) => `idempotency ${id}`;
 
 /** The sealed values of the collection; they expire after 24 hours, whether re-encrypted or not. */
-export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>): SealedPlace {
+export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>): SealedLocation {
   return sealedFields(collection, {
     name: 'kept answers',
     projection: { drawn: 1, answer: 1 },

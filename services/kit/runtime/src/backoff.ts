@@ -12,7 +12,7 @@ export function longestBackoffMs(failures: number, { firstMs, maxMs }: BackoffBo
 
 /**
  * Exponential backoff with full jitter: a random wait between 0 and `longestBackoffMs`, so that many clients of a
- * service that comes back do not call at once. `random` is in [0, 1).
+ * recovered service do not call at the same time. `random` is in [0, 1).
  */
 export function backoffMs(failures: number, bounds: BackoffBounds, random = Math.random()): number {
   return Math.round(random * longestBackoffMs(failures, bounds));

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { type Bindings, type ChildLoggerOptions, type Logger, pino, stdSerializers } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import { censor, cover, coverFields, secretFields } from './log-secrets.ts';
+import { censor, maskFields, maskSecrets, secretFields } from './log-secrets.ts';
 
 export type { Logger };
 
@@ -44,12 +44,12 @@ export function createLogger(options: {
       base: options.service ? { service: options.service } : {},
       timestamp: pino.stdTimeFunctions.isoTime,
       messageKey: 'message',
-      formatters: { level: (label) => ({ level: label }), log: coverFields },
+      formatters: { level: (label) => ({ level: label }), log: maskFields },
       mixin: () => {
         const span = trace.getSpanContext(context.active());
         return span ? { traceId: span.traceId, spanId: span.spanId } : {};
       },
-      serializers: { err: (error: Error) => cover(stdSerializers.err(error)) },
+      serializers: { err: (error: Error) => maskSecrets(stdSerializers.err(error)) },
       redact: { paths: [...secretFields], censor },
     },
     destination,
@@ -57,7 +57,7 @@ export function createLogger(options: {
   // pino's formatter of bindings does not see those of a child.
   const { child } = logger;
   logger.child = function (this: Logger, bindings: Bindings, options?: ChildLoggerOptions) {
-    return child.call(this, coverFields(bindings), options as undefined);
+    return child.call(this, maskFields(bindings), options as undefined);
   } as typeof child;
   return logger;
 }

@@ -1,8 +1,8 @@
 import { type Clock, monotonicMs } from './clock.ts';
 
 /**
- * Does the work at most once in `everyMs` (by the monotonic clock), the first time at once. Work that
- * failed is done again at the next call.
+ * Runs the work at most once in `everyMs` (by the monotonic clock), the first time at once. Failed work runs again
+ * at the next call.
  */
 export function rarely(clock: Clock, everyMs: number, work: () => Promise<void>): () => Promise<void> {
   let doneAtMs = Number.NEGATIVE_INFINITY;

@@ -14,7 +14,7 @@ export interface SecretKeys extends SecretBox {
   readonly sealing: string;
   /** The keys that only open. */
   readonly others: readonly string[];
-  /** The key that opens it; undefined: none does. */
+  /** Returns the id of the key that opens the value; undefined: no key does. */
   keyOf(sealed: Uint8Array, purpose: string): string | undefined;
   /** True if `seal` would now use the same key and the same format. */
   isCurrent(sealed: Uint8Array, purpose: string): boolean;

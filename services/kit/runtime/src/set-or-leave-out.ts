@@ -31,12 +31,12 @@ export async function setAllOrLeaveOut<Label extends string>(
 }
 
 /** Queries a store once for all gauges of a scrape. */
-export function sharedLook<T>(look: () => Promise<T>): () => Promise<T> {
-  let looking: Promise<T> | undefined;
+export function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined;
   return () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
+    reading ??= read().finally(() => {
+      reading = undefined;
     });
-    return looking;
+    return reading;
   };
 }

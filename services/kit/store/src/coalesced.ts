@@ -5,14 +5,14 @@ import type { Filter, FindOptions, Update } from './operations.ts';
 import type { StoreCollection } from './types.ts';
 
 /** A command that has taken this long may hang: the next command starts concurrently; milliseconds. */
-const besideAfterMs = 50;
+const concurrentAfterMs = 50;
 
 /** Batches of a store: where each is a round trip, few and large ones. */
 export const batchLimits = ({
   batchesAtOnce,
 }: Pick<StoreCollection<Document>, 'batchesAtOnce'>): BatchLimits => ({
   maxItems: 200,
-  ...(batchesAtOnce === undefined ? { maxRunning: 2, besideAfterMs } : { maxRunning: batchesAtOnce }),
+  ...(batchesAtOnce === undefined ? { maxRunning: 2, concurrentAfterMs } : { maxRunning: batchesAtOnce }),
 });
 
 /**

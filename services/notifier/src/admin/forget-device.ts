@@ -1,7 +1,7 @@
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
-import type { LettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import type { DeadLettersOfDevice } from '@headset-cloud/rules/forget/dead-letters.ts';
 import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
 import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
@@ -14,12 +14,12 @@ type AdminHandlers = Handlers<typeof NotifierAdminService>;
 /** Removes a device's finished callbacks (ADR 0047). Callbacks that are still pending stay. */
 export function forgetHandler({
   forgetting,
-  letters,
+  deadLetters,
   marks,
   audit,
 }: {
   readonly forgetting: ForgetStore;
-  readonly letters: LettersOfDevice;
+  readonly deadLetters: DeadLettersOfDevice;
   readonly marks: ForgetMarks;
   readonly audit: Audit;
 }): Pick<AdminHandlers, 'forgetDevice'> {
@@ -39,8 +39,8 @@ export function forgetHandler({
         const forgotten = [{ what: 'callbacks', ...deliveries }];
         if (more) return { forgotten, more };
         const dead = dryRun
-          ? { removed: await letters.count(deviceId), left: 0 }
-          : await letters.remove(deviceId);
+          ? { removed: await deadLetters.count(deviceId), left: 0 }
+          : await deadLetters.remove(deviceId);
         return { forgotten: [...forgotten, { what: 'dead letters', ...dead }] };
       }
       let [removed, left] = [0, 0];

@@ -14,7 +14,7 @@ const deadlineMs = 3000;
  */
 export function createDestinations(channel: Channel): Destinations {
   const applications = createClient(ApplicationsService, channel, { deadlineMs });
-  const underWay = new Map<string, Promise<unknown>>();
+  const inProgress = new Map<string, Promise<unknown>>();
   const next = new Map<string, Promise<DestinationAddress | undefined>>();
 
   const read: Destinations['get'] = async (applicationId, setting) => {
@@ -30,16 +30,16 @@ export function createDestinations(channel: Channel): Destinations {
   };
 
   const readNext = async (key: string, begin: () => Promise<DestinationAddress | undefined>) => {
-    await underWay.get(key)?.catch(() => {});
+    await inProgress.get(key)?.catch(() => {});
     // Collects all callers of this tick of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     next.delete(key);
     const reading = begin();
-    underWay.set(key, reading);
+    inProgress.set(key, reading);
     try {
       return await reading;
     } finally {
-      if (underWay.get(key) === reading) underWay.delete(key);
+      if (inProgress.get(key) === reading) inProgress.delete(key);
     }
   };
 

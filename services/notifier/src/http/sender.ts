@@ -1,4 +1,4 @@
-import { readBytes, secretsIn, toldOf } from '@headset-cloud/outbound/answer.ts';
+import { maskedBeginning, readBytes, secretsIn } from '@headset-cloud/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
 import type { Time } from '@headset-cloud/runtime/clock.ts';
@@ -26,7 +26,7 @@ export class UndiciSender implements CallbackSender {
   readonly #time: Time;
   readonly #limits: SenderLimits;
   /** Requests in flight, by the signal that aborts them. */
-  readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>();
+  readonly #inProgress = new WeakMap<AbortSignal, Set<Exchange>>();
 
   constructor(pools: OriginPools, time: Time, limits: SenderLimits) {
     this.#pools = pools;
@@ -47,7 +47,9 @@ export class UndiciSender implements CallbackSender {
       const { statusCode, retryAfter, beginning } = await this.#exchange(url, sent, body, signal);
       const succeeded = isSuccess(statusCode);
       // A receiver also knows the application's key.
-      const answer = succeeded ? '' : toldOf(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
+      const answer = succeeded
+        ? ''
+        : maskedBeginning(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
       const asked =
         statusCode === 429 || statusCode === 503
           ? retryAfterMs(retryAfter, this.#time.now(), this.#limits.maxRetryAfterMs)
@@ -93,7 +95,7 @@ export class UndiciSender implements CallbackSender {
   }
 
   #cutOffBy(signal: AbortSignal): Set<Exchange> {
-    let exchanges = this.#underWay.get(signal);
+    let exchanges = this.#inProgress.get(signal);
     if (!exchanges) {
       const some = new Set<Exchange>();
       signal.addEventListener(
@@ -103,7 +105,7 @@ export class UndiciSender implements CallbackSender {
         },
         { once: true },
       );
-      this.#underWay.set(signal, some);
+      this.#inProgress.set(signal, some);
       exchanges = some;
     }
     return exchanges;

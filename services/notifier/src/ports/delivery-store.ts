@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Delivery, DeliveryChange, DeliveryStatus, Order } from '../domain/delivery.ts';
 
 /** A change to be stored, with the condition for the stored delivery. */
@@ -83,7 +83,7 @@ export interface DeliveryStore {
     oldestFirst: boolean;
   }): Promise<Delivery[]>;
   /** Sets a dead or delivered delivery to pending with a new time limit; undefined if it is neither. */
-  redeliver(id: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined>;
+  redeliver(id: string, nowMs: number, record: PendingAuditRecord): Promise<Delivery | undefined>;
   /** Undelivered deliveries: their number (counted up to a limit), and the creation time of the oldest. */
   backlog(): Promise<{ count: number; oldestCreatedAtMs: number | undefined }>;
 }

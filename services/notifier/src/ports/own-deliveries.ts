@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Delivery, DeliveryStatus, DestinationSetting } from '../domain/delivery.ts';
 
 /** Position after which a list continues. */
@@ -28,7 +28,7 @@ export interface OwnDeliveries {
   newest(query: OwnQuery, after: ListMark | undefined, count: number): Promise<Delivery[]>;
   ofTransaction(applicationId: string, transactionId: number): Promise<Delivery[]>;
   /** Sets a dead or delivered delivery to pending, like `DeliveryStore.redeliver`; `by` is the id of the request. */
-  sendAgain(id: string, by: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined>;
+  sendAgain(id: string, by: string, nowMs: number, record: PendingAuditRecord): Promise<Delivery | undefined>;
   /** Id of the request that last sent it again. */
   sentAgainBy(id: string): Promise<string | undefined>;
 }

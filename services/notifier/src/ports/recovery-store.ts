@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Delivery, DeliveryStatus, DestinationSetting } from '../domain/delivery.ts';
 
 /** Deliveries that are sent again together. */
@@ -30,7 +30,7 @@ export interface RecoveryStore {
       readonly delivered: boolean;
       readonly nowMs: number;
     },
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<boolean>;
   get(recoveryId: string): Promise<Recovery | undefined>;
   runningOf(applicationId: string): Promise<Recovery | undefined>;

@@ -1,4 +1,4 @@
-import { type OwedRecord, owing } from '@headset-cloud/rules/audit/record.ts';
+import { type PendingAuditRecord, withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
 import { coalescedReader } from '@headset-cloud/store/coalesced.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
@@ -293,10 +293,10 @@ export class MongoDeliveryStore implements DeliveryStore {
       .map(fromDocument);
   }
 
-  async redeliver(id: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined> {
+  async redeliver(id: string, nowMs: number, record: PendingAuditRecord): Promise<Delivery | undefined> {
     const document = await this.#deliveries.findOneAndUpdate(
       { _id: id, status: { $in: ['dead', 'delivered'] } },
-      owing<DeliveryDocument>(sentAgain(nowMs), record),
+      withAuditRecord<DeliveryDocument>(sentAgain(nowMs), record),
       { returnDocument: 'after' },
     );
     return document ? fromDocument(document) : undefined;

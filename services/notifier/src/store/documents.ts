@@ -1,9 +1,9 @@
-import type { OwingDocument } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditFields } from '@headset-cloud/rules/audit/record.ts';
 import type { Binary } from 'mongodb';
 import { type Delivery, type DeliveryChange, laneOf } from '../domain/delivery.ts';
 
 /** A delivery as a document: the body as binary data, and fields for indexes. */
-export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDocument {
+export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, PendingAuditFields {
   _id: string;
   body: Binary | Uint8Array;
   lane: string;

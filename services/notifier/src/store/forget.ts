@@ -1,4 +1,4 @@
-import { beginningWith } from '@headset-cloud/rules/forget/ids.ts';
+import { withIdPrefix } from '@headset-cloud/rules/forget/ids.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
@@ -58,12 +58,12 @@ export function createForgetStore(store: Store): ForgetStore {
   }
 
   return {
-    ofTransaction: (transactionId, dryRun) => forget(beginningWith(`tx-${transactionId}-`), dryRun),
+    ofTransaction: (transactionId, dryRun) => forget(withIdPrefix(`tx-${transactionId}-`), dryRun),
     one: (notificationId, dryRun) => forget({ _id: notificationId }, dryRun),
     async reported(deviceId, dryRun) {
       let [removed, left] = [0, 0];
       // Its callbacks, and notices that name it.
-      const parts: Filter<DeliveryDocument>[] = [beginningWith(`device-${deviceId}-`), { names: deviceId }];
+      const parts: Filter<DeliveryDocument>[] = [withIdPrefix(`device-${deviceId}-`), { names: deviceId }];
       for (const of of parts) {
         if (dryRun) {
           const counted = await forget(of, true);
@@ -98,11 +98,11 @@ export function createForgetStore(store: Store): ForgetStore {
       if (ids.length === limit) return { removed: deletedCount, left: 0, probes: 0, more: true };
       await Promise.all([
         feeds.deleteMany({ _id: applicationId }),
-        outages.deleteMany(beginningWith(`${applicationId}/`)),
+        outages.deleteMany(withIdPrefix(`${applicationId}/`)),
         recoveries.deleteMany({ applicationId, auditAtMs: { $exists: false } }),
         recovering.deleteMany({ _id: applicationId }),
       ]);
-      const { deletedCount: probes } = await probesOf.deleteMany(beginningWith(`${applicationId} `));
+      const { deletedCount: probes } = await probesOf.deleteMany(withIdPrefix(`${applicationId} `));
       return { removed: deletedCount, left: await count(ofLanes(applicationId)), probes, more: false };
     },
     async countOfApplication(applicationId) {

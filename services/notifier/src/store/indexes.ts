@@ -1,4 +1,4 @@
-import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 
 export const deliveriesCollection = 'deliveries';
@@ -60,7 +60,7 @@ export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [recoveriesCollection]: [
     { key: { dueAtMs: 1 }, name: 'due', sparse: true },
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
-    owingIndex,
+    pendingAuditIndex,
   ],
 };
 

@@ -1,5 +1,5 @@
-import { owing } from '@headset-cloud/rules/audit/record.ts';
-import { beginningWith } from '@headset-cloud/rules/forget/ids.ts';
+import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
+import { withIdPrefix } from '@headset-cloud/rules/forget/ids.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { type DeliveryStatus, destinationSettings, laneOf } from '../domain/delivery.ts';
@@ -72,13 +72,13 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
       return found.map(fromDocument);
     },
     async ofTransaction(applicationId, transactionId) {
-      const found = await deliveries.find(beginningWith(`tx-${transactionId}-`)).toArray();
+      const found = await deliveries.find(withIdPrefix(`tx-${transactionId}-`)).toArray();
       return found.filter((one) => one.applicationId === applicationId).map(fromDocument);
     },
     async sendAgain(id, by, nowMs, record) {
       const document = await deliveries.findOneAndUpdate(
         { _id: id, status: { $in: ['dead', 'delivered'] } },
-        owing<DeliveryDocument>(sentAgain(nowMs, { sentAgainBy: by }), record),
+        withAuditRecord<DeliveryDocument>(sentAgain(nowMs, { sentAgainBy: by }), record),
         { returnDocument: 'after' },
       );
       return document ? fromDocument(document) : undefined;

@@ -1,4 +1,8 @@
-import { type OwedRecord, type OwingDocument, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import {
+  type PendingAuditFields,
+  type PendingAuditRecord,
+  pendingAuditFields,
+} from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { type DestinationSetting, destinationSettings, laneOf } from '../domain/delivery.ts';
@@ -8,7 +12,7 @@ import { type DeliveryDocument, fromDocument } from './documents.ts';
 import { deliveriesCollection, recoveriesCollection, recoveringCollection } from './indexes.ts';
 
 /** A recovery as a document. */
-export interface RecoveryDocument extends OwingDocument {
+export interface RecoveryDocument extends PendingAuditFields {
   _id: string;
   applicationId: string;
   total: number;
@@ -86,12 +90,12 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
         }
       }
     },
-    async begin({ recoveryId, applicationId, ids, delivered, nowMs }, record: OwedRecord) {
+    async begin({ recoveryId, applicationId, ids, delivered, nowMs }, record: PendingAuditRecord) {
       if (!(await take(applicationId, recoveryId, nowMs))) return false;
       const fresh: RecoveryDocument = {
         ...{ _id: recoveryId, applicationId, total: ids.length, next: 0, delivered },
         ...{ beganAtMs: nowMs, endedAtMs: 0, ids: [...ids], dueAtMs: nowMs },
-        ...owingFields(record),
+        ...pendingAuditFields(record),
       };
       try {
         await recoveries.insertOne(fresh as never);

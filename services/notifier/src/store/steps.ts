@@ -1,5 +1,5 @@
-import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
-import { letterIndexes, lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
+import { deadLetterIndexes, deadLettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
 import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/rules/forget/marks.ts';
 import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
 import type { ServiceSteps } from '@headset-cloud/store/schema/steps.ts';
@@ -16,9 +16,17 @@ import {
 export const notifierSteps: ServiceSteps = {
   service: 'notifier',
   steps: [
-    { number: 1, name: 'indexes', indexes: { ...notifierIndexes, [lettersCollection]: letterIndexes } },
-    { number: 2, name: 'owed audit records', indexes: { [deliveriesCollection]: [owingIndex] } },
-    { number: 3, name: 'owed audit records of operators', indexes: { [lettersCollection]: [owingIndex] } },
+    {
+      number: 1,
+      name: 'indexes',
+      indexes: { ...notifierIndexes, [deadLettersCollection]: deadLetterIndexes },
+    },
+    { number: 2, name: 'owed audit records', indexes: { [deliveriesCollection]: [pendingAuditIndex] } },
+    {
+      number: 3,
+      name: 'owed audit records of operators',
+      indexes: { [deadLettersCollection]: [pendingAuditIndex] },
+    },
     { number: 4, name: 'forgotten devices', indexes: { [forgetMarksCollection]: forgetMarkIndexes } },
     {
       number: 5,

@@ -10,7 +10,7 @@ import type { NotifierMetrics } from '../metrics.ts';
 import type { DestinationAddress } from '../ports/destination-address.ts';
 import type { Destinations } from '../ports/destinations.ts';
 import { postTest, type TestResult } from './request.ts';
-import { TestsUnderWay } from './under-way.ts';
+import { TestsInProgress } from './tests-in-progress.ts';
 
 /** Longest time of a test with all its requests, so that the gateway can return the outcome; milliseconds. */
 const longestMs = 13_000;
@@ -50,12 +50,12 @@ export interface TestCallbacksOptions {
  */
 export class TestCallbacks {
   readonly #o: TestCallbacksOptions;
-  readonly #underWay: TestsUnderWay;
+  readonly #inProgress: TestsInProgress;
   readonly #stop = new AbortController();
 
   constructor(options: TestCallbacksOptions) {
     this.#o = options;
-    this.#underWay = new TestsUnderWay(options.time);
+    this.#inProgress = new TestsInProgress(options.time);
   }
 
   /**
@@ -63,7 +63,7 @@ export class TestCallbacks {
    * application are running, `unavailable` while this process stops. A failure of the receiver is an outcome.
    */
   async send(test: TestCallback, caller: AbortSignal): Promise<TestOutcome> {
-    const leave = this.#underWay.enter(test.applicationId);
+    const leave = this.#inProgress.enter(test.applicationId);
     const deadline = startDeadline(
       Math.min(this.#o.totalTimeoutMs, longestMs),
       AbortSignal.any([this.#stop.signal, caller]),

@@ -1,7 +1,7 @@
 import type { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
-import type { LettersOfDevice } from '@headset-cloud/rules/forget/letters.ts';
+import type { DeadLettersOfDevice } from '@headset-cloud/rules/forget/dead-letters.ts';
 import type { ForgetMarks } from '@headset-cloud/rules/forget/marks.ts';
 import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget/request.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
@@ -14,7 +14,7 @@ const maxNamed = 1000;
 
 export interface ForgetDependencies {
   readonly forgetting: ForgetStore;
-  readonly letters: LettersOfDevice;
+  readonly deadLetters: DeadLettersOfDevice;
   readonly marks: ForgetMarks;
   readonly canceler: Pick<Canceler, 'cancel'>;
   readonly audit: Audit;
@@ -28,7 +28,7 @@ type AdminHandlers = Handlers<typeof TransactionsAdminService>;
  */
 export function forgetHandler({
   forgetting,
-  letters,
+  deadLetters,
   marks,
   canceler,
   audit,
@@ -46,7 +46,7 @@ export function forgetHandler({
       }
       const removed = dryRun ? 0 : await forgetting.remove(deviceId, named);
       const first = after === '' && named.length === 0;
-      const dead = first ? await lettersOf(letters, deviceId, dryRun) : { removed: 0, left: 0 };
+      const dead = first ? await forgetDeadLetters(deadLetters, deviceId, dryRun) : { removed: 0, left: 0 };
       const page = await forgetting.page(deviceId, after);
       // The device's keys are deleted, so no headset can end the open transactions.
       const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.request);
@@ -64,6 +64,6 @@ export function forgetHandler({
   };
 }
 
-async function lettersOf(letters: LettersOfDevice, deviceId: string, dryRun: boolean) {
-  return dryRun ? { removed: await letters.count(deviceId), left: 0 } : letters.remove(deviceId);
+async function forgetDeadLetters(deadLetters: DeadLettersOfDevice, deviceId: string, dryRun: boolean) {
+  return dryRun ? { removed: await deadLetters.count(deviceId), left: 0 } : deadLetters.remove(deviceId);
 }

@@ -1,4 +1,4 @@
-import { placeOf, placeText } from '@headset-cloud/rules/forget/place.ts';
+import { formatPagePosition, parsePagePosition } from '@headset-cloud/rules/forget/page-position.ts';
 import { forgetAtOnce } from '@headset-cloud/rules/forget/request.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
@@ -53,7 +53,7 @@ export function createForgetStore(store: Store): ForgetStore {
 
   return {
     async page(deviceId, after) {
-      let { number: id, name: applicationId } = placeOf(after);
+      let { number: id, name: applicationId } = parsePagePosition(after);
       for (let looked = 0; looked < applicationsAtOnce; looked += 1) {
         if (id === 0) {
           const next = await applicationAfter(applicationId);
@@ -62,9 +62,9 @@ export function createForgetStore(store: Store): ForgetStore {
         }
         const { page, isEmpty, last } = await classify({ applicationId, deviceId, _id: { $gt: id } });
         id = last;
-        if (!isEmpty) return { ...page, next: placeText({ number: id, name: applicationId }) };
+        if (!isEmpty) return { ...page, next: formatPagePosition({ number: id, name: applicationId }) };
       }
-      return { ...nothing, next: placeText({ number: id, name: applicationId }) };
+      return { ...nothing, next: formatPagePosition({ number: id, name: applicationId }) };
     },
     remove: (deviceId, ids) => remove({ deviceId }, ids),
     async pageOfApplication(applicationId, after) {

@@ -1,5 +1,5 @@
-import { owingIndex } from '@headset-cloud/rules/audit/record.ts';
-import { letterIndexes, lettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
+import { pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
+import { deadLetterIndexes, deadLettersCollection } from '@headset-cloud/rules/dead-letters/documents.ts';
 import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/rules/forget/marks.ts';
 import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
 import { notedKeysCollection } from '@headset-cloud/rules/sealed/noted-keys.ts';
@@ -16,14 +16,14 @@ export const transactionsSteps: ServiceSteps = {
       indexes: {
         ...transactionsIndexes,
         [collections.idempotency]: idempotencyIndexes,
-        [lettersCollection]: letterIndexes,
+        [deadLettersCollection]: deadLetterIndexes,
       },
     },
     { number: 2, name: 'retention', indexes: retentionIndexes },
     {
       number: 3,
       name: 'owed audit records of operators',
-      indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
+      indexes: { [deadLettersCollection]: [pendingAuditIndex], [notedKeysCollection]: [pendingAuditIndex] },
     },
     { number: 4, name: 'forgotten devices', indexes: { [forgetMarksCollection]: forgetMarkIndexes } },
   ],

@@ -1,7 +1,7 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Operation, OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { operationOf, ticketPurpose } from '@headset-cloud/proto/operations.ts';
-import type { SealedPlace, SealedValue } from '@headset-cloud/rules/sealed/places.ts';
+import type { SealedLocation, SealedValue } from '@headset-cloud/rules/sealed/locations.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
@@ -18,11 +18,11 @@ const openInOrder: readonly Status[] = ['created', 'published', 'accepted'];
 const replaceableStates: Status[] = ['created', 'published'];
 
 /** Tickets in unprocessed updates, sealed by the service updates. */
-export function sealedTickets(transactions: StoreCollection<TransactionDocument>): SealedPlace {
+export function sealedTickets(transactions: StoreCollection<TransactionDocument>): SealedLocation {
   return {
     name: 'tickets of updates',
     async page(after, limit) {
-      const { status, id } = placeOf(after);
+      const { status, id } = parsePosition(after);
       const found = await transactions
         .find(
           { open: true, status, operationId: { $in: updates }, _id: { $gt: id } },
@@ -38,7 +38,7 @@ export function sealedTickets(transactions: StoreCollection<TransactionDocument>
   };
 }
 
-function placeOf(after: string): { status: Status; id: number } {
+function parsePosition(after: string): { status: Status; id: number } {
   const [name, id] = after.split(' ');
   return { status: openInOrder.find((one) => one === name) ?? 'created', id: Number(id ?? 0) };
 }

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Artifact, ArtifactName } from '../domain/artifact.ts';
 
 /** The fields of an artifact that change when an upload of it is opened. */
@@ -22,7 +22,12 @@ export interface Catalogue {
    * artifact. From then on it belongs to the developer. Returns the artifact afterwards. `record` is the audit record
    * of an operator's change.
    */
-  open(artifact: OpenArtifact, nowMs: number, revive: boolean, record?: OwedRecord): Promise<Artifact>;
+  open(
+    artifact: OpenArtifact,
+    nowMs: number,
+    revive: boolean,
+    record?: PendingAuditRecord,
+  ): Promise<Artifact>;
   /**
    * Assigns the artifact to the developer and makes it deliverable, only while it is open and has those withdrawals
    * (domain/artifact.ts). False: another upload won, or the artifact was withdrawn.
@@ -50,10 +55,10 @@ export interface Catalogue {
     id: string,
     of: { readonly developerId: string; readonly withdrawals: number },
     nowMs: number,
-    record: OwedRecord,
+    record: PendingAuditRecord,
   ): Promise<Artifact | undefined>;
   /** Returns undefined if the artifact does not exist. Idempotent. */
-  withdraw(id: string, nowMs: number, record: OwedRecord): Promise<Artifact | undefined>;
+  withdraw(id: string, nowMs: number, record: PendingAuditRecord): Promise<Artifact | undefined>;
   /** A developer's deliverable software, by package, newest version first. */
   listDeliverable(query: {
     developerId: string;

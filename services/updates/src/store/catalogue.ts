@@ -1,4 +1,4 @@
-import { owing, owingFields } from '@headset-cloud/rules/audit/record.ts';
+import { pendingAuditFields, withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
@@ -32,7 +32,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
           const update: Update<ArtifactDocument> = { $set: { ...fresh, ...more } };
           return artifacts.findOneAndUpdate(
             { _id: id, state: { $in: states }, ...of },
-            record ? owing(update, record) : update,
+            record ? withAuditRecord(update, record) : update,
             { returnDocument: 'after' },
           );
         };
@@ -58,7 +58,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
           objectKey: '',
           named: false,
           ...opened,
-          ...(record && owingFields(record)),
+          ...(record && pendingAuditFields(record)),
         };
         try {
           await artifacts.insertOne(made);
@@ -105,7 +105,10 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
       const taken = { state: 'rejected', reason: withdrawnReason, sha256: '', objectKey: '' } as const;
       const before = await artifacts.findOneAndUpdate(
         { _id: id, state: 'deliverable', named: false, developerId, ...withdrawn(withdrawals) },
-        owing<ArtifactDocument>({ $set: { ...taken, updatedAtMs: nowMs }, $inc: { withdrawals: 1 } }, record),
+        withAuditRecord<ArtifactDocument>(
+          { $set: { ...taken, updatedAtMs: nowMs }, $inc: { withdrawals: 1 } },
+          record,
+        ),
         { returnDocument: 'before' },
       );
       return before ? artifactOf(before) : undefined;
@@ -114,7 +117,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
     async withdraw(id, nowMs, record) {
       const withdrawn = await artifacts.findOneAndUpdate(
         { _id: id, state: { $ne: 'withdrawn' } },
-        owing<ArtifactDocument>({ $set: { state: 'withdrawn', updatedAtMs: nowMs } }, record),
+        withAuditRecord<ArtifactDocument>({ $set: { state: 'withdrawn', updatedAtMs: nowMs } }, record),
         { returnDocument: 'after' },
       );
       return withdrawn ? artifactOf(withdrawn) : get(id);

@@ -1,4 +1,4 @@
-import { type OwingDocument, owingIndex } from '@headset-cloud/rules/audit/record.ts';
+import { type PendingAuditFields, pendingAuditIndex } from '@headset-cloud/rules/audit/record.ts';
 import { idempotencyIndexes } from '@headset-cloud/rules/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
@@ -21,7 +21,7 @@ export interface PackageDocument {
   revision?: number;
 }
 
-export interface ArtifactDocument extends OwingDocument {
+export interface ArtifactDocument extends PendingAuditFields {
   /** `artifactId` of domain/artifact.ts. */
   _id: string;
   kind: ArtifactKind;
@@ -103,8 +103,8 @@ export const updatesIndexes: Readonly<Record<string, IndexDescription[]>> = {
 };
 
 /** Collections whose documents have pending audit records; their index is created by step 2. */
-export const owingCollections = [collections.artifacts] as const;
+export const auditedCollections = [collections.artifacts] as const;
 
-export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = {
-  [collections.artifacts]: [owingIndex],
+export const pendingAuditIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.artifacts]: [pendingAuditIndex],
 };

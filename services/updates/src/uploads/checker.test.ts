@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import { createSecretBox } from '@headset-cloud/runtime/secrets.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/runtime/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
@@ -79,7 +79,7 @@ async function put(content: Buffer, to = key): Promise<void> {
   tag = (await disk.write(to, Readable.from([content]), content.length)).tag;
 }
 async function takeBack(): Promise<void> {
-  const record = { target: artifactId(name) } as unknown as OwedRecord;
+  const record = { target: artifactId(name) } as unknown as PendingAuditRecord;
   const of = { developerId: 'dev-a', withdrawals: 0 };
   expect(await catalogue.takeBack(artifactId(name), of, nowMs, record)).toBeDefined();
 }

@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/rules/audit/record.ts';
+import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import {
   type Artifact,
@@ -56,7 +56,7 @@ export interface Opener {
    * not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too. `record` is the audit record
    * of an operator's change. Throws `unavailable`; then nothing is stored.
    */
-  open(wanted: WantedUpload, revive: boolean, record?: OwedRecord): Promise<Artifact>;
+  open(wanted: WantedUpload, revive: boolean, record?: PendingAuditRecord): Promise<Artifact>;
   /** A URL for the upload, valid from now on. The upload stays open for as long. */
   sign(wanted: WantedUpload): Promise<SignedUpload>;
 }

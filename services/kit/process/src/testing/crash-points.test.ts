@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-/** The ports of a service that crashes there; what the store has of one write, and what the write came to. */
+/** The ports of a service that crashes at that write. Returns the stored part and the outcome of one write. */
 async function crashing(cutAt: string) {
   const world: { cutAt: string | undefined } = { cutAt };
   const called: string[] = [];

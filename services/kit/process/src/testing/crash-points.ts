@@ -29,7 +29,7 @@ export function parseCrashPoint(text: string) {
   return { when, port, service, name, part, count: Number(count) };
 }
 
-/** Ports that call `crash` at the write that `next` names; what `crash` throws, the write rejects with. */
+/** Ports that call `crash` at the write that `next` names; the write rejects with the error of `crash`. */
 export function withCrashes<P extends Ports>(
   service: string,
   ports: P,

@@ -2,7 +2,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { bind, type Handlers, type RpcBinding } from '../types.ts';
 
-/** A service of which a test plays some calls; the others fail with `internal`. */
+/** A service with some calls implemented by a test; the others fail with `internal`. */
 export function bindSome<S extends DescService>(service: S, played: Partial<Handlers<S>>): RpcBinding {
   const others = service.methods.map(({ localName }) => [
     localName,

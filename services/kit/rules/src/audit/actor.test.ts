@@ -4,7 +4,7 @@ import { GrpcChannel, RpcServer } from '@headset-cloud/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/rpc/local.ts';
 import { bind, createClient } from '@headset-cloud/rpc/types.ts';
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
-import { type OwedRecord, recordOf } from './record.ts';
+import { type PendingAuditRecord, recordOf } from './record.ts';
 
 /** An actor travels with the calls that are made for it (ADR 0044). */
 
@@ -12,7 +12,7 @@ const actor = {
   ...{ clientId: 'client', tokenId: 'jti', operator: '', address: '2001:db8::1' },
   ...{ requestId: 'request', route: 'PATCH /v1/x' },
 };
-const seen: OwedRecord[] = [];
+const seen: PendingAuditRecord[] = [];
 const binding = bind(BillingService, {
   getBill: async ({ applicationId }) => {
     seen.push(recordOf(1, { applicationId, clientId: 'of the call' }));

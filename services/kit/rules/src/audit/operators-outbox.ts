@@ -1,7 +1,7 @@
 import { type EventLog, topics } from '@headset-cloud/eventlog/types.ts';
 import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
-import { lettersCollection } from '../dead-letters/documents.ts';
+import { deadLettersCollection } from '../dead-letters/documents.ts';
 import { notedKeysCollection } from '../sealed/noted-keys.ts';
 import { type AuditOutbox, createAuditOutbox } from './outbox.ts';
 
@@ -22,7 +22,7 @@ export function createOperatorsOutbox({
   let hasTopic = false;
   return createAuditOutbox({
     ...options,
-    collections: [lettersCollection, notedKeysCollection].map((name) => store.collection(name)),
+    collections: [deadLettersCollection, notedKeysCollection].map((name) => store.collection(name)),
     log: {
       // With the first record, not at the start: a service without dead letters and keys needs no topic.
       async publish(topic, events) {

@@ -8,21 +8,21 @@ import { repeat } from '@headset-cloud/runtime/repeat.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { Registry } from 'prom-client';
-import { registerOwed } from './owed.ts';
-import { type OwedRecord, type OwingDocument, recordOf, type Subject } from './record.ts';
+import { registerPendingAge } from './pending-age.ts';
+import { type PendingAuditFields, type PendingAuditRecord, recordOf, type Subject } from './record.ts';
 
-/** How often the outbox looks for records that a crash or an outage left. */
+/** Interval of the search for records that a crash or an outage left; milliseconds. */
 const sweepEveryMs = 5000;
-/** Documents of one collection that are published at once. */
+/** Maximum number of documents of one collection in one publish. */
 const batchSize = 100;
 
 /** Stores an audit record together with each change. */
 export interface Audit {
   /**
-   * Makes one change of an operator or integrator. `work` stores the record in the same write as the change (`owing`,
-   * `owingFields`); afterwards the record is published. A failed change leaves no record.
+   * Makes one change of an operator or integrator. `work` stores the record in the same write as the change
+   * (`withAuditRecord`, `pendingAuditFields`); afterwards the record is published. A failed change leaves no record.
    */
-  change<T>(subject: Subject, work: (record: OwedRecord) => Promise<T>): Promise<T>;
+  change<T>(subject: Subject, work: (record: PendingAuditRecord) => Promise<T>): Promise<T>;
 }
 
 /** Publishes the audit records that are pending in a service's documents. */
@@ -31,7 +31,7 @@ export interface AuditOutbox extends Audit {
   stop(): Promise<void>;
 }
 
-type Owing = OwingDocument & { _id: string };
+type Pending = PendingAuditFields & { _id: string };
 
 export function createAuditOutbox(options: {
   /** The collections whose documents may have pending records. */
@@ -43,19 +43,19 @@ export function createAuditOutbox(options: {
   readonly metrics: Registry;
 }): AuditOutbox {
   const { log, clock, logger } = options;
-  const collections = options.collections as readonly StoreCollection<Owing>[];
-  registerOwed(options.metrics, { collections, clock });
+  const collections = options.collections as readonly StoreCollection<Pending>[];
+  registerPendingAge(options.metrics, { collections, clock });
 
-  async function publishOf(collection: StoreCollection<Owing>): Promise<number> {
+  async function publishOf(collection: StoreCollection<Pending>): Promise<number> {
     const found = await collection
-      .find({ auditAtMs: { $gt: 0 } } as Filter<Owing>, {
+      .find({ auditAtMs: { $gt: 0 } } as Filter<Pending>, {
         ...{ sort: { auditAtMs: 1 }, limit: batchSize },
         projection: { audit: 1 },
       })
       .toArray();
     if (found.length === 0) return 0;
     const records = found.flatMap(({ audit = [] }) => audit);
-    // Two instances may publish the same records: the audit store knows them by their ids.
+    // Two instances may publish the same records: the audit store recognizes repeated ids.
     await publishInParts(log, topics.audit, records.map(event));
     await collection.bulkWrite(
       found.map(({ _id, audit = [] }) => ({
@@ -63,7 +63,7 @@ export function createAuditOutbox(options: {
           filter: { _id },
           update: {
             $pull: { audit: { id: { $in: audit.map(({ id }) => id) } } },
-          } as unknown as Update<Owing>,
+          } as unknown as Update<Pending>,
         },
       })),
       { ordered: false },
@@ -72,8 +72,8 @@ export function createAuditOutbox(options: {
     await collection.bulkWrite(
       found.map(({ _id }) => ({
         updateOne: {
-          filter: { _id, 'audit.0': { $exists: false } } as Filter<Owing>,
-          update: { $unset: { audit: '', auditAtMs: '' } } as unknown as Update<Owing>,
+          filter: { _id, 'audit.0': { $exists: false } } as Filter<Pending>,
+          update: { $unset: { audit: '', auditAtMs: '' } } as unknown as Update<Pending>,
         },
       })),
       { ordered: false },
@@ -105,13 +105,13 @@ export function createAuditOutbox(options: {
 }
 
 /** Keeps the order of the records of one application, or of one device without an application. */
-function event(record: OwedRecord) {
+function event(record: PendingAuditRecord) {
   const message = messageOf(record);
   const key = record.applicationId || record.deviceId || record.developerId || record.action;
   return { key, value: toBinary(AuditRecordSchema, message) };
 }
 
-function messageOf(record: OwedRecord): AuditRecord {
+function messageOf(record: PendingAuditRecord): AuditRecord {
   const { id, atMs, action, applicationId, developerId, deviceId, target, fields, ...actor } = record;
   return create(AuditRecordSchema, {
     ...{ recordId: id, atMs: BigInt(atMs), action, applicationId, developerId, deviceId, target, actor },

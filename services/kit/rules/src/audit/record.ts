@@ -5,7 +5,7 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription, Update } from '@headset-cloud/store/operations.ts';
 
 /** A record as the changed document keeps it until it is published (ADR 0044). Plain data. */
-export interface OwedRecord {
+export interface PendingAuditRecord {
   readonly id: string;
   readonly atMs: number;
   readonly action: string;
@@ -29,44 +29,44 @@ export interface Subject {
   readonly deviceId?: string;
   readonly target?: string;
   readonly fields?: readonly string[];
-  /** The client of a call whose actor did not travel: a gateway of release 0.1.0 made it. */
+  /** The client of a call without an actor, as a gateway of release 0.1.0 makes it. */
   readonly clientId?: string;
 }
 
 /** Outbox fields of a document for its audit records. */
-export interface OwingDocument {
+export interface PendingAuditFields {
   /** Records that are not published yet, oldest first; absent: none. */
-  audit?: readonly OwedRecord[];
+  audit?: readonly PendingAuditRecord[];
   /** When the newest pending record was stored, milliseconds since 1970; absent: no record is pending. */
   auditAtMs?: number;
 }
 
 /** Index that finds documents with pending records; part of the database steps of each service that has some. */
-export const owingIndex: IndexDescription = { name: 'audit', key: { auditAtMs: 1 }, sparse: true };
+export const pendingAuditIndex: IndexDescription = { name: 'audit', key: { auditAtMs: 1 }, sparse: true };
 
 /** Maximum length of the texts that callers and operators choose. */
 const mostCharacters = 256;
 const mostFields = 100;
 
 /**
- * Maximum number of pending records in one document while the log is unavailable. MongoDB rejects documents over 16 MiB,
- * and every read of the document also reads its pending records.
+ * Maximum number of pending records in one document while the log is unavailable. MongoDB rejects documents over 16
+ * MiB, and every read of the document also reads its pending records.
  */
-export const mostOwed = 1000;
+export const mostPendingRecords = 1000;
 
 /** Part of a filter: the document has space for another record. */
-export const owesLess = { [`audit.${mostOwed - 1}`]: { $exists: false } };
+export const hasSpaceForRecord = { [`audit.${mostPendingRecords - 1}`]: { $exists: false } };
 
-/** Error for a change that matches no document because of `owesLess`. */
-export function owesTooMuch(): DomainError {
+/** Error for a change that matches no document because of `hasSpaceForRecord`. */
+export function tooMuchPending(): DomainError {
   return new DomainError('unavailable', 'Changes cannot be recorded at the moment.', {
-    internal: 'too much of the document waits for others already: audit records, events, work',
+    internal: 'the document has too many pending audit records, events or operations',
     retryAfterMs: 5000,
   });
 }
 
-/** The record of the call that runs. */
-export function recordOf(atMs: number, subject: Subject): OwedRecord {
+/** Returns the record of the current call. */
+export function recordOf(atMs: number, subject: Subject): PendingAuditRecord {
   const actor = currentActor();
   const { applicationId = '', developerId = '', deviceId = '', target = '', fields = [] } = subject;
   return {
@@ -80,13 +80,16 @@ export function recordOf(atMs: number, subject: Subject): OwedRecord {
 }
 
 /** Outbox fields of a new document with this pending record. */
-export function owingFields(record: OwedRecord): Required<OwingDocument> {
+export function pendingAuditFields(record: PendingAuditRecord): Required<PendingAuditFields> {
   return { audit: [record], auditAtMs: record.atMs };
 }
 
 /** Adds the pending record to an update of one document: both are stored, or neither. */
-export function owing<T extends OwingDocument>(update: Update<T>, record: OwedRecord): Update<T> {
-  const { $set, $push } = update as Update<OwingDocument>;
+export function withAuditRecord<T extends PendingAuditFields>(
+  update: Update<T>,
+  record: PendingAuditRecord,
+): Update<T> {
+  const { $set, $push } = update as Update<PendingAuditFields>;
   return {
     ...update,
     $set: { ...$set, auditAtMs: record.atMs },

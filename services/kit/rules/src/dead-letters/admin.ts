@@ -19,10 +19,10 @@ export interface AuditedDeadLetters extends DeadLetters {
 /** The operators' listener to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
 export function deadLettersAdmin(services: readonly AuditedDeadLetters[]): RpcBinding {
   /** The dead letter, and the service that holds it. */
-  const find = async (id: string): Promise<{ of: AuditedDeadLetters; letter: DeadLetterDocument }> => {
+  const find = async (id: string): Promise<{ of: AuditedDeadLetters; deadLetter: DeadLetterDocument }> => {
     for (const of of services) {
-      const letter = await of.get(id);
-      if (letter) return { of, letter };
+      const deadLetter = await of.get(id);
+      if (deadLetter) return { of, deadLetter };
     }
     throw new DomainError('not_found', `There is no dead letter ${id}.`);
   };
@@ -34,15 +34,15 @@ export function deadLettersAdmin(services: readonly AuditedDeadLetters[]): RpcBi
       return { deadLetters: all.slice(-most).map(summary) };
     },
     async getDeadLetter({ id }) {
-      const { letter } = await find(id);
-      const event = eventOf(letter);
+      const { deadLetter } = await find(id);
+      const event = eventOf(deadLetter);
       return {
-        deadLetter: summary(letter),
+        deadLetter: summary(deadLetter),
         headers: headersOf(event),
-        publishedAtMs: BigInt(letter.publishedAtMs),
+        publishedAtMs: BigInt(deadLetter.publishedAtMs),
         content: contentOf(event),
         sha256: createHash('sha256').update(event.value).digest('hex'),
-        steps: letter.steps.map(({ atMs, what }) => ({ atMs: BigInt(atMs), what })),
+        steps: deadLetter.steps.map(({ atMs, what }) => ({ atMs: BigInt(atMs), what })),
       };
     },
     async replayDeadLetter({ id, reason }) {
@@ -72,13 +72,13 @@ function given(reason: string): string {
   return text;
 }
 
-function summary(letter: DeadLetterDocument | null) {
-  if (!letter) throw new DomainError('not_found', 'The dead letter has expired meanwhile.');
-  const { _id, topic, key, group, error, partition, offset, kind, state, reason, setAsideAtMs } = letter;
+function summary(deadLetter: DeadLetterDocument | null) {
+  if (!deadLetter) throw new DomainError('not_found', 'The dead letter has expired meanwhile.');
+  const { _id, topic, key, group, error, partition, offset, kind, state, reason, setAsideAtMs } = deadLetter;
   return {
     ...{ id: _id, topic, key, group, error, kind, state, reason },
     position: `${partition}:${offset}`,
     atMs: BigInt(setAsideAtMs),
-    sizeBytes: eventOf(letter).value.byteLength,
+    sizeBytes: eventOf(deadLetter).value.byteLength,
   };
 }

@@ -12,7 +12,7 @@ import { Registry } from 'prom-client';
 import { createOperatorsOutbox } from '../audit/operators-outbox.ts';
 import type { AuditOutbox } from '../audit/outbox.ts';
 import { deadLettersAdmin } from './admin.ts';
-import { type DeadLetterDocument, lettersCollection } from './documents.ts';
+import { type DeadLetterDocument, deadLettersCollection } from './documents.ts';
 import { withDeadLetters } from './log.ts';
 
 /** Operators' changes of dead letters leave an audit record (ADR 0044). */
@@ -70,7 +70,7 @@ beforeEach(async () => {
   admin = createClient(DeadLettersAdminService, channel);
   outbox.start();
   await bed.log.publish(topics.usage, [{ key: 'k', value: Buffer.from('bad') }]);
-  await waitFor('the dead letter', async () => (await letter()) !== null);
+  await waitFor('the dead letter', async () => (await deadLetter()) !== null);
   handled = 0;
 });
 afterEach(async () => {
@@ -79,14 +79,14 @@ afterEach(async () => {
   await bed.remove();
 });
 
-const letter = () => bed.store.collection<DeadLetterDocument>(lettersCollection).findOne({ _id: id });
-const pending = async () => (await letter())?.audit ?? [];
+const deadLetter = () => bed.store.collection<DeadLetterDocument>(deadLettersCollection).findOne({ _id: id });
+const pending = async () => (await deadLetter())?.audit ?? [];
 const records = async (): Promise<AuditRecord[]> =>
   (await bed.log.readNewest(topics.audit, 100)).map(({ value }) => fromBinary(AuditRecordSchema, value));
 const published = (count: number) =>
   waitFor(`${count} published records, and none pending`, async () => {
     const found = await records();
-    return found.length === count && (await letter())?.auditAtMs === undefined && found;
+    return found.length === count && (await deadLetter())?.auditAtMs === undefined && found;
   });
 const replay = (reason = 'fixed') => withActor(operator, () => admin.replayDeadLetter({ id, reason }));
 const discard = (reason = 'a test') => withActor(operator, () => admin.discardDeadLetter({ id, reason }));
@@ -106,7 +106,7 @@ test('a replay is recorded once with actor, address, target, time and request, w
 test('a discard stores its record in the write that ends the dead letter', async () => {
   world.auditAway = true;
   await discard();
-  expect([(await letter())?.state, await pending()]).toMatchObject([
+  expect([(await deadLetter())?.state, await pending()]).toMatchObject([
     'discarded',
     [{ operator: 'kim', action: 'eventlog.DiscardDeadLetter', target: id }],
   ]);
@@ -122,7 +122,7 @@ test('a replay that is interrupted before its event is handled is recorded, and 
   expect(handled).toBe(0);
   await published(1);
   world.nowMs += 61_000;
-  await waitFor('its end', async () => (await letter())?.state === 'replayed');
+  await waitFor('its end', async () => (await deadLetter())?.state === 'replayed');
   expect(handled).toBe(1);
   await published(1);
 });
@@ -147,12 +147,12 @@ test('a rejected call leaves no record', async () => {
 });
 
 test('a dead letter does not expire during its replay, and gets its full retention period again if the replay fails', async () => {
-  failure = () => new DomainError('unavailable', 'The database is away.');
+  failure = () => new DomainError('unavailable', 'The database is unavailable.');
   world.cutAt = 'after store billing.deadLetters.claimedUntilMs';
-  expect((await letter())?.expiresAt?.getTime()).toBe(world.nowMs + keepMs);
+  expect((await deadLetter())?.expiresAt?.getTime()).toBe(world.nowMs + keepMs);
   await expect(replay()).rejects.toThrow();
-  expect((await letter())?.expiresAt).toBeUndefined();
+  expect((await deadLetter())?.expiresAt).toBeUndefined();
   world.nowMs += 61_000;
-  await waitFor('the failure', async () => (await letter())?.state === 'waiting');
-  expect((await letter())?.expiresAt?.getTime()).toBe(world.nowMs + keepMs);
+  await waitFor('the failure', async () => (await deadLetter())?.state === 'waiting');
+  expect((await deadLetter())?.expiresAt?.getTime()).toBe(world.nowMs + keepMs);
 });

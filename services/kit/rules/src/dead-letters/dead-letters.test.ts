@@ -19,7 +19,7 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { recordOf } from '../audit/record.ts';
 import { type DeadLetters, withDeadLetters } from './log.ts';
-import { leaveLostLog } from './lost-log.ts';
+import { moveDeadLettersOfLostLog } from './lost-log.ts';
 import { DeadLetterStore } from './store.ts';
 
 const logger = createLogger({ service: 'test', level: 'silent' });
@@ -36,7 +36,7 @@ let base: EventLog;
 /** The write at which the process dies. */
 let world: Crash;
 
-/** A process of the service: its log, its dead letters, and the events that its handler was given. */
+/** A process of the service: its log, its dead letters, and the events that its handler got. */
 interface Member {
   readonly log: EventLog;
   readonly deadLetters: DeadLetters;
@@ -48,7 +48,7 @@ const claimed = 'after store billing.deadLetters.claimedUntilMs';
 const beforeEnd = 'before store billing.deadLetters.steps';
 const keepMs = 40 * 86_400_000;
 
-/** `understands`: throws for what this version cannot handle. */
+/** `understands`: throws for an event that this version cannot handle. */
 async function start(
   understands: (text: string, event: LogEvent) => void,
   name = group,
@@ -101,14 +101,14 @@ afterEach(async () => {
 const publish = (...events: { key: string; value: Buffer }[]) => base.publish(topic, events);
 /** The audit record of an operator's call. */
 const asked = () => recordOf(nowMs, { target: 'a dead letter' });
-const letters = async (member: Member, count: number) => {
+const openDeadLetters = async (member: Member, count: number) => {
   await waitFor(
     `${count} dead letters`,
     async () => (await member.deadLetters.list(100, false)).length === count,
   );
   return member.deadLetters.list(100, false);
 };
-const idOf = async (member: Member) => (await letters(member, 1))[0]?._id ?? '';
+const idOf = async (member: Member) => (await openDeadLetters(member, 1))[0]?._id ?? '';
 
 describe('poison', () => {
   let readable = false;
@@ -124,7 +124,7 @@ describe('poison', () => {
     const member = await start(old);
     await publish(event('k', '1'), event('k', 'bad'), event('k', '2'));
     await waitFor('the rest', () => member.handled.includes('2'));
-    expect(await letters(member, 1)).toMatchObject([
+    expect(await openDeadLetters(member, 1)).toMatchObject([
       {
         _id: `${topic}/0:2/${group}`,
         kind: 'poison',
@@ -137,7 +137,7 @@ describe('poison', () => {
   test('a replay delivers it once to the group of its dead letter and to no other group, and keeps the reason', async () => {
     const [member, other] = [await start(fixed), await start(fixed, 'another')];
     await publish(event('k', 'bad'));
-    await letters(member, 2);
+    await openDeadLetters(member, 2);
     readable = true;
     const id = `${topic}/0:1/${group}`;
     expect(await member.deadLetters.replay(id, 'the parser was fixed', asked())).toMatchObject({
@@ -174,9 +174,9 @@ describe('poison', () => {
       code: 'conflict',
       message: 'The event could not be handled again: PoisonEventError: not usage',
     });
-    const letter = await member.deadLetters.get(id);
-    expect(letter).toMatchObject({ state: 'waiting', kind: 'poison' });
-    expect(letter?.steps.map((step) => step.what)).toEqual([
+    const deadLetter = await member.deadLetters.get(id);
+    expect(deadLetter).toMatchObject({ state: 'waiting', kind: 'poison' });
+    expect(deadLetter?.steps.map((step) => step.what)).toEqual([
       'set aside: PoisonEventError: not usage',
       'failed again: PoisonEventError: not usage',
     ]);
@@ -246,7 +246,7 @@ describe('poison', () => {
     let away = true;
     const member = await start((text, one) => {
       if (!readable) old(text, one);
-      else if (away) throw new DomainError('unavailable', 'The database is away.');
+      else if (away) throw new DomainError('unavailable', 'The database is unavailable.');
     });
     await publish(event('k', 'bad'));
     const id = await idOf(member);
@@ -317,14 +317,14 @@ test('after the log was lost, an event at the same offset as an old dead letter 
   await publish(event('k', 'bad 1'));
   const id = await idOf(member);
   await member.running.close();
-  expect(await leaveLostLog(store, true)).toBe(1);
+  expect(await moveDeadLettersOfLostLog(store, true)).toBe(1);
   expect(await idOf(member)).toBe(id);
-  expect(await leaveLostLog(store, false)).toBe(1);
-  expect(await leaveLostLog(store, false)).toBe(0);
+  expect(await moveDeadLettersOfLostLog(store, false)).toBe(1);
+  expect(await moveDeadLettersOfLostLog(store, false)).toBe(0);
   // An event of the new log at the same offset.
   const [, position = ''] = /\/(\d+:\d+)\//.exec(id) ?? [];
   const again = { topic, key: 'k', value: Buffer.from('bad 2'), headers: {}, position, timestampMs: 1 };
   const kept = new DeadLetterStore(store, { now: () => nowMs }, keepMs);
-  await kept.setAside(again, group, 'not usage');
-  expect(await letters(member, 2)).toHaveLength(2);
+  await kept.add(again, group, 'not usage');
+  expect(await openDeadLetters(member, 2)).toHaveLength(2);
 });

@@ -1,15 +1,15 @@
 import type { LogEvent } from '@headset-cloud/eventlog/types.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
-import type { OwingDocument } from '../audit/record.ts';
+import type { PendingAuditFields } from '../audit/record.ts';
 
 /** Why an event became a dead letter: it cannot be handled. Release 0.1.0 also wrote the other kinds. */
-export type LetterKind = 'poison' | 'newer-version' | 'behind';
+export type DeadLetterKind = 'poison' | 'newer-version' | 'behind';
 
-export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
+export type DeadLetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
 
 /** One event that a consumer group could not handle, in the database of the group's service. */
-export interface DeadLetterDocument extends OwingDocument {
+export interface DeadLetterDocument extends PendingAuditFields {
   /** topic/partition:offset/group; unique, so that storing the event again changes nothing. */
   _id: string;
   topic: string;
@@ -21,8 +21,8 @@ export interface DeadLetterDocument extends OwingDocument {
   /** As JSON text, because header names may contain characters that field names may not. */
   headers: string;
   publishedAtMs: number;
-  kind: LetterKind;
-  state: LetterState;
+  kind: DeadLetterKind;
+  state: DeadLetterState;
   /** True until it was replayed or discarded. */
   open: boolean;
   /** False; true in documents of release 0.1.0 behind which later events of the key wait. */
@@ -41,10 +41,10 @@ export interface DeadLetterDocument extends OwingDocument {
   expiresAt?: Date;
 }
 
-export const lettersCollection = 'deadLetters';
+export const deadLettersCollection = 'deadLetters';
 
 /** Part of the schema steps of each service that subscribes (schema/steps.ts). */
-export const letterIndexes: IndexDescription[] = [
+export const deadLetterIndexes: IndexDescription[] = [
   { name: 'line', key: { group: 1, topic: 1, blocking: 1, key: 1, offset: 1 } },
   { name: 'replays', key: { group: 1, topic: 1, state: 1, claimedUntilMs: 1 } },
   { name: 'open', key: { open: 1, setAsideAtMs: -1 } },
@@ -57,15 +57,15 @@ export function deadLetterId(event: Pick<LogEvent, 'topic' | 'position'>, group:
 }
 
 /** The original event. */
-export function eventOf(letter: DeadLetterDocument): LogEvent {
-  const { value } = letter;
+export function eventOf(deadLetter: DeadLetterDocument): LogEvent {
+  const { value } = deadLetter;
   return {
-    topic: letter.topic,
-    key: letter.key,
+    topic: deadLetter.topic,
+    key: deadLetter.key,
     value: value instanceof Uint8Array ? value : value.buffer,
-    headers: JSON.parse(letter.headers),
-    position: `${letter.partition}:${letter.offset}`,
-    timestampMs: letter.publishedAtMs,
+    headers: JSON.parse(deadLetter.headers),
+    position: `${deadLetter.partition}:${deadLetter.offset}`,
+    timestampMs: deadLetter.publishedAtMs,
     replayed: true,
   };
 }

@@ -6,7 +6,7 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { setOrLeaveOut } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import { Gauge, type Registry } from 'prom-client';
-import type { OwedRecord } from '../audit/record.ts';
+import type { PendingAuditRecord } from '../audit/record.ts';
 import type { DeadLetterDocument } from './documents.ts';
 import { Replays, refusal } from './replays.ts';
 import { DeadLetterStore } from './store.ts';
@@ -29,9 +29,9 @@ export interface DeadLetters {
   list(limit: number, ended: boolean): Promise<DeadLetterDocument[]>;
   get(id: string): Promise<DeadLetterDocument | null>;
   /** Replays the event. The claim before the delivery stores the audit record. */
-  replay(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
+  replay(id: string, reason: string, record: PendingAuditRecord): Promise<DeadLetterDocument | null>;
   /** Discards the event. The same write stores the audit record. */
-  discard(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
+  discard(id: string, reason: string, record: PendingAuditRecord): Promise<DeadLetterDocument | null>;
   /** Number of dead letters that are neither replayed nor discarded. */
   countOpen(): Promise<number>;
 }
@@ -59,16 +59,16 @@ export function withDeadLetters(
   options: DeadLettersOptions,
 ): { readonly log: EventLog; readonly deadLetters: DeadLetters } {
   const { store, logger, clock = systemClock, replayEveryMs = 10_000 } = options;
-  const letters = new DeadLetterStore(store, clock, options.keepMs ?? 30 * dayMs);
+  const deadLetters = new DeadLetterStore(store, clock, options.keepMs ?? 30 * dayMs);
   const all = new Set<Replays>();
   return {
     log: {
       ...portOf(log),
       async subscribe(subscription) {
-        const replays = new Replays(subscription, { letters, logger, replayEveryMs });
+        const replays = new Replays(subscription, { deadLetters, logger, replayEveryMs });
         const running = await log.subscribe({
           ...subscription,
-          setAside: (event, error) => letters.setAside(event, subscription.group, errorText(error)),
+          storeDeadLetter: (event, error) => deadLetters.add(event, subscription.group, errorText(error)),
         });
         all.add(replays);
         replays.start();
@@ -83,26 +83,26 @@ export function withDeadLetters(
       },
     },
     deadLetters: {
-      list: (limit, ended) => letters.newest(limit, ended),
-      get: (id) => letters.get(id),
+      list: (limit, ended) => deadLetters.newest(limit, ended),
+      get: (id) => deadLetters.get(id),
       async replay(id, reason, record) {
-        const letter = await letters.get(id);
-        if (!letter?.open) throw await refusal(letters, id);
-        const of = [...all].find((one) => one.group === letter.group && one.topic === letter.topic);
+        const deadLetter = await deadLetters.get(id);
+        if (!deadLetter?.open) throw await refusal(deadLetters, id);
+        const of = [...all].find((one) => one.group === deadLetter.group && one.topic === deadLetter.topic);
         if (!of) {
-          throw new DomainError('unavailable', `${letter.group} does not consume here at the moment.`, {
+          throw new DomainError('unavailable', `${deadLetter.group} does not consume here at the moment.`, {
             retryAfterMs: 1000,
           });
         }
         await of.replay(id, { reason, record });
-        return letters.get(id);
+        return deadLetters.get(id);
       },
       async discard(id, reason, record) {
-        const discarded = await letters.discard(id, { reason, record });
-        if (!discarded) throw await refusal(letters, id);
+        const discarded = await deadLetters.discard(id, { reason, record });
+        if (!discarded) throw await refusal(deadLetters, id);
         return discarded;
       },
-      countOpen: () => letters.countOpen(),
+      countOpen: () => deadLetters.countOpen(),
     },
   };
 }

@@ -1,30 +1,31 @@
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
-import { type DeadLetterDocument, deadLetterId, lettersCollection } from './documents.ts';
+import { type DeadLetterDocument, deadLetterId, deadLettersCollection } from './documents.ts';
 
 /** More than the number of events of any topic. */
 const below = 2 ** 44;
 
 /**
- * Moves the dead letters of a lost log to offsets below those of every new log, in the same order. Otherwise an event of
- * the new log with the same offset would count as a dead letter already. Returns the number moved. May be repeated.
+ * Moves the dead letters of a lost log to offsets below those of every new log, in the same order. Otherwise an event
+ * of the new log with the same offset would count as a dead letter already. Returns the number moved. May be
+ * repeated.
  */
-export async function leaveLostLog(store: Store, dryRun: boolean): Promise<number> {
-  const letters = store.collection<DeadLetterDocument>(lettersCollection);
+export async function moveDeadLettersOfLostLog(store: Store, dryRun: boolean): Promise<number> {
+  const deadLetters = store.collection<DeadLetterDocument>(deadLettersCollection);
   const ofLostLog = { offset: { $gte: 0 } };
-  if (dryRun) return letters.countDocuments(ofLostLog);
+  if (dryRun) return deadLetters.countDocuments(ofLostLog);
   let moved = 0;
-  for await (const letter of letters.find(ofLostLog)) {
-    const { _id, topic, partition, group } = letter;
-    const offset = letter.offset - below;
-    const place = deadLetterId({ topic, position: `${partition}:${offset}` }, group);
+  for await (const deadLetter of deadLetters.find(ofLostLog)) {
+    const { _id, topic, partition, group } = deadLetter;
+    const offset = deadLetter.offset - below;
+    const movedId = deadLetterId({ topic, position: `${partition}:${offset}` }, group);
     try {
-      await letters.insertOne({ ...letter, _id: place, offset });
+      await deadLetters.insertOne({ ...deadLetter, _id: movedId, offset });
     } catch (error) {
       // An interrupted run has already inserted it.
       if (!isDuplicateKey(error)) throw error;
     }
-    await letters.deleteOne({ _id });
+    await deadLetters.deleteOne({ _id });
     moved += 1;
   }
   return moved;

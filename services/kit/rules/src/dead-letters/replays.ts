@@ -9,7 +9,7 @@ import { type DeadLetterDocument, eventOf } from './documents.ts';
 import type { Asked, DeadLetterStore } from './store.ts';
 
 export interface ReplaysOptions {
-  readonly letters: DeadLetterStore;
+  readonly deadLetters: DeadLetterStore;
   readonly logger: Logger;
   /** Interval of the search for replays of dead processes; milliseconds. */
   readonly replayEveryMs: number;
@@ -57,11 +57,11 @@ export class Replays {
    * again.
    */
   async replay(id: string, asked: Asked): Promise<void> {
-    const { letters } = this.#options;
+    const { deadLetters } = this.#options;
     const claim = randomUUID();
-    const letter = await letters.claim(id, claim, asked);
-    if (!letter) throw await refusal(letters, id);
-    const failure = await this.#attempt(letter, claim, asked.reason);
+    const deadLetter = await deadLetters.claim(id, claim, asked);
+    if (!deadLetter) throw await refusal(deadLetters, id);
+    const failure = await this.#attempt(deadLetter, claim, asked.reason);
     if (!failure) return;
     if (isTransient(failure)) throw failure;
     throw new DomainError('conflict', `The event could not be handled again: ${errorText(failure)}`);
@@ -69,46 +69,46 @@ export class Replays {
 
   /** Completes the replays of dead processes. Returns the number of attempts. */
   async #completeAbandoned(): Promise<number> {
-    const { letters } = this.#options;
-    const abandoned = await letters.abandoned(this.group, this.topic);
+    const { deadLetters } = this.#options;
+    const abandoned = await deadLetters.abandoned(this.group, this.topic);
     for (const id of abandoned) {
       const claim = randomUUID();
-      const letter = await letters.claim(id, claim);
-      if (letter) await this.#attempt(letter, claim, letter.reason);
+      const deadLetter = await deadLetters.claim(id, claim);
+      if (deadLetter) await this.#attempt(deadLetter, claim, deadLetter.reason);
     }
     return abandoned.length;
   }
 
   /** Delivers the event to the handler. Returns the failure, if any; the event is then a dead letter as before. */
-  async #attempt(letter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
-    const { letters } = this.#options;
-    const event = eventOf(letter);
+  async #attempt(deadLetter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
+    const { deadLetters } = this.#options;
+    const event = eventOf(deadLetter);
     for (let tries = 1; ; tries++) {
       try {
         await handleAndStore(this.#subscription, [event]);
         break;
       } catch (error) {
         if (error instanceof NewerVersionError || isTransient(error)) {
-          await letters.release(letter._id, claim, errorText(error));
+          await deadLetters.release(deadLetter._id, claim, errorText(error));
           return error;
         }
         if (error instanceof PoisonEventError || tries === maxTries) {
-          await letters.failed(letter._id, claim, errorText(error));
+          await deadLetters.failed(deadLetter._id, claim, errorText(error));
           return error;
         }
       }
     }
-    await letters.replayed(letter._id, claim, `replayed by an operator: ${reason}`);
+    await deadLetters.replayed(deadLetter._id, claim, `replayed by an operator: ${reason}`);
     return undefined;
   }
 }
 
 /** Why an event cannot be claimed. */
-export async function refusal(letters: DeadLetterStore, id: string): Promise<DomainError> {
-  const letter = await letters.get(id);
-  if (!letter) return new DomainError('not_found', `There is no dead letter ${id}.`);
-  if (letter.open)
+export async function refusal(deadLetters: DeadLetterStore, id: string): Promise<DomainError> {
+  const deadLetter = await deadLetters.get(id);
+  if (!deadLetter) return new DomainError('not_found', `There is no dead letter ${id}.`);
+  if (deadLetter.open)
     return new DomainError('conflict', 'It is being replayed just now.', { retryAfterMs: 1000 });
-  const reason = letter.reason === '' ? '' : ` (${letter.reason})`;
-  return new DomainError('conflict', `It was ${letter.state} before${reason}.`);
+  const reason = deadLetter.reason === '' ? '' : ` (${deadLetter.reason})`;
+  return new DomainError('conflict', `It was ${deadLetter.state} before${reason}.`);
 }

@@ -3,8 +3,8 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { Filter, Update } from '@headset-cloud/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
-import { type OwedRecord, owing } from '../audit/record.ts';
-import { type DeadLetterDocument, deadLetterId, lettersCollection } from './documents.ts';
+import { type PendingAuditRecord, withAuditRecord } from '../audit/record.ts';
+import { type DeadLetterDocument, deadLetterId, deadLettersCollection } from './documents.ts';
 
 /** How long a replay's claim on an event lasts; longer than any handler takes. */
 const claimMs = 60_000;
@@ -19,27 +19,27 @@ const maxSteps = 20;
 /** An operator's request: its reason and its audit record. */
 export interface Asked {
   readonly reason: string;
-  readonly record: OwedRecord;
+  readonly record: PendingAuditRecord;
 }
 
 /** The dead letters of a service's consumer groups. Each change is one conditional update. */
 export class DeadLetterStore {
-  readonly #letters: StoreCollection<DeadLetterDocument>;
+  readonly #deadLetters: StoreCollection<DeadLetterDocument>;
   readonly #clock: Clock;
   readonly #keepMs: number;
 
   /** `keepMs`: how long a dead letter is kept after it was ended, or while it waits for an operator. */
   constructor(store: Store, clock: Clock, keepMs: number) {
-    this.#letters = store.collection<DeadLetterDocument>(lettersCollection);
+    this.#deadLetters = store.collection<DeadLetterDocument>(deadLettersCollection);
     this.#clock = clock;
     this.#keepMs = keepMs;
   }
 
   /** Stores an event; a document that exists from an earlier try stays unchanged. */
-  async setAside(event: LogEvent, group: string, error: string): Promise<void> {
+  async add(event: LogEvent, group: string, error: string): Promise<void> {
     const now = this.#clock.now();
     try {
-      await this.#letters.insertOne({
+      await this.#deadLetters.insertOne({
         _id: deadLetterId(event, group),
         topic: event.topic,
         group,
@@ -67,31 +67,33 @@ export class DeadLetterStore {
 
   /** Replays that operators requested and that dead processes have left. */
   async abandoned(group: string, topic: string): Promise<string[]> {
-    const left = await this.#letters
+    const left = await this.#deadLetters
       .find(
         { group, topic, state: 'replaying', ...unclaimed(this.#clock.now()) },
         { projection: { _id: 1 }, limit: 100 },
       )
       .toArray();
-    return left.map((letter) => letter._id);
+    return left.map((deadLetter) => deadLetter._id);
   }
 
   get(id: string): Promise<DeadLetterDocument | null> {
-    return this.#letters.findOne({ _id: id });
+    return this.#deadLetters.findOne({ _id: id });
   }
 
   /** The newest dead letters, newest first. */
   newest(limit: number, ended: boolean): Promise<DeadLetterDocument[]> {
-    return this.#letters.find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit }).toArray();
+    return this.#deadLetters
+      .find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit })
+      .toArray();
   }
 
   countOpen(): Promise<number> {
-    return this.#letters.countDocuments({ open: true });
+    return this.#deadLetters.countDocuments({ open: true });
   }
 
   /**
-   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `asked` (an operator's
-   * request), stores the audit record and stops the expiry until the replay ends.
+   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `asked` (an
+   * operator's request), stores the audit record and stops the expiry until the replay ends.
    */
   claim(id: string, claim: string, asked?: Asked): Promise<DeadLetterDocument | null> {
     const now = this.#clock.now();
@@ -103,7 +105,7 @@ export class DeadLetterStore {
       $set: { ...claimed, state: 'replaying', reason },
       $unset: { expiresAt: '' },
     };
-    return this.#update(free, owing(replaying, record));
+    return this.#update(free, withAuditRecord(replaying, record));
   }
 
   /** Releases the claim and restores the state before it, with a full retention period. */
@@ -147,7 +149,7 @@ export class DeadLetterStore {
     state: DeadLetterDocument['state'],
     more: Partial<DeadLetterDocument>,
     what: string,
-    record?: OwedRecord,
+    record?: PendingAuditRecord,
   ): Promise<DeadLetterDocument | null> {
     const now = this.#clock.now();
     const end: Update<DeadLetterDocument> = {
@@ -158,14 +160,14 @@ export class DeadLetterStore {
       },
       ...step(now, what),
     };
-    return this.#update(filter, record ? owing(end, record) : end);
+    return this.#update(filter, record ? withAuditRecord(end, record) : end);
   }
 
   #update(
     filter: Filter<DeadLetterDocument>,
     update: Update<DeadLetterDocument>,
   ): Promise<DeadLetterDocument | null> {
-    return this.#letters.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+    return this.#deadLetters.findOneAndUpdate(filter, update, { returnDocument: 'after' });
   }
 }
 

@@ -1,6 +1,10 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { type DeadLetterDocument, letterIndexes, lettersCollection } from '../dead-letters/documents.ts';
-import { lettersOfDevice } from './letters.ts';
+import {
+  type DeadLetterDocument,
+  deadLetterIndexes,
+  deadLettersCollection,
+} from '../dead-letters/documents.ts';
+import { deadLettersOfDevice } from './dead-letters.ts';
 import {
   applicationMark,
   createForgetMarks,
@@ -30,28 +34,28 @@ beforeEach(() => {
 afterEach(() => bed.remove());
 
 test('deletes dead letters of the device, blocking or not; keeps others and those being replayed', async () => {
-  const letters = bed.store.collection<DeadLetterDocument>(lettersCollection);
-  await letters.createIndexes(letterIndexes);
-  const letter = (_id: string, more: Partial<DeadLetterDocument> = {}): DeadLetterDocument => ({
+  const deadLetters = bed.store.collection<DeadLetterDocument>(deadLettersCollection);
+  await deadLetters.createIndexes(deadLetterIndexes);
+  const deadLetter = (_id: string, more: Partial<DeadLetterDocument> = {}): DeadLetterDocument => ({
     ...{ _id, ...line, key: device, partition: 0, offset: 1, value: Buffer.from('{}'), headers: '{}' },
     ...{ publishedAtMs: 1, kind: 'poison', state: 'waiting', open: true, blocking: false, error: 'e' },
     ...{ reason: '', setAsideAtMs: 1, claim: '', claimedUntilMs: 0, steps: [] },
     ...more,
   });
-  await letters.insertMany([
-    letter('free'),
-    letter('blocking', { blocking: true, kind: 'newer-version' }),
-    letter('ended', { open: false }),
-    letter('another device', { key: '350000000000002' }),
-    letter('another group', { group: 'billing' }),
-    letter('claimed', { claim: 'c', claimedUntilMs: clock.now() + 1000 }),
-    letter('owing', { auditAtMs: 1, audit: [record('1')] }),
+  await deadLetters.insertMany([
+    deadLetter('free'),
+    deadLetter('blocking', { blocking: true, kind: 'newer-version' }),
+    deadLetter('ended', { open: false }),
+    deadLetter('another device', { key: '350000000000002' }),
+    deadLetter('another group', { group: 'billing' }),
+    deadLetter('claimed', { claim: 'c', claimedUntilMs: clock.now() + 1000 }),
+    deadLetter('pending', { auditAtMs: 1, audit: [record('1')] }),
   ]);
-  const of = lettersOfDevice(bed.store, clock, line);
+  const of = deadLettersOfDevice(bed.store, clock, line);
   expect(await of.count(device)).toBe(5);
   expect(await of.remove(device)).toEqual({ removed: 3, left: 2 });
-  const left = await letters.find({}, { sort: { _id: 1 } }).toArray();
-  expect(left.map(({ _id }) => _id)).toEqual(['another device', 'another group', 'claimed', 'owing']);
+  const left = await deadLetters.find({}, { sort: { _id: 1 } }).toArray();
+  expect(left.map(({ _id }) => _id)).toEqual(['another device', 'another group', 'claimed', 'pending']);
   expect(await of.remove(device)).toEqual({ removed: 0, left: 2 });
 });
 

@@ -1,5 +1,5 @@
 /** Part of a filter: ids with this prefix. The upper limit is the prefix with its last character incremented. */
-export function beginningWith(prefix: string): {
+export function withIdPrefix(prefix: string): {
   readonly _id: { readonly $gte: string; readonly $lt: string };
 } {
   const last = prefix.length - 1;

@@ -2,14 +2,19 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
-import { type OwedRecord, type OwingDocument, owing, owingIndex } from '../audit/record.ts';
-import { beginningWith } from './ids.ts';
+import {
+  type PendingAuditFields,
+  type PendingAuditRecord,
+  pendingAuditIndex,
+  withAuditRecord,
+} from '../audit/record.ts';
+import { withIdPrefix } from './ids.ts';
 
 /**
  * Stores that an operator has started to forget a device or an application in this database, with the audit record
  * (ADR 0047).
  */
-export interface ForgetMarkDocument extends OwingDocument {
+export interface ForgetMarkDocument extends PendingAuditFields {
   /** IMEI, or `applicationMark`. */
   _id: string;
   /** The newest run of the command. */
@@ -24,7 +29,7 @@ export const forgetMarksCollection = 'forgotten';
 
 /** Indexes for the steps of each service that forgets something but has no document for each device or application. */
 export const forgetMarkIndexes: IndexDescription[] = [
-  owingIndex,
+  pendingAuditIndex,
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];
 
@@ -38,7 +43,7 @@ export function applicationMark(applicationId: string): string {
 
 export interface ForgetMarks {
   /** Stores the mark before the first record is removed; the calls of one run store one audit record. */
-  begin(markId: string, run: string, record: OwedRecord): Promise<void>;
+  begin(markId: string, run: string, record: PendingAuditRecord): Promise<void>;
   /** Applications with a mark, and their start times; milliseconds since 1970. */
   applications(): Promise<ReadonlyMap<string, number>>;
 }
@@ -53,9 +58,13 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
         $setOnInsert: { beganAtMs: nowMs },
       };
       try {
-        await marks.updateOne({ _id: markId, run: { $ne: run } }, owing<ForgetMarkDocument>(set, record), {
-          upsert: true,
-        });
+        await marks.updateOne(
+          { _id: markId, run: { $ne: run } },
+          withAuditRecord<ForgetMarkDocument>(set, record),
+          {
+            upsert: true,
+          },
+        );
       } catch (error) {
         // A repeated call of a run: the filter does not match the existing document, so the upsert fails.
         if (!isDuplicateKey(error)) throw error;
@@ -63,7 +72,7 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
     },
     async applications() {
       const found = await marks
-        .find(beginningWith(ofApplications), { projection: { beganAtMs: 1 } })
+        .find(withIdPrefix(ofApplications), { projection: { beganAtMs: 1 } })
         .toArray();
       return new Map(found.map(({ _id, beganAtMs = 0 }) => [_id.slice(ofApplications.length), beganAtMs]));
     },

@@ -39,7 +39,7 @@ function requireReference(reference: string): void {
   );
 }
 
-/** Subject of the audit record, a device or an application; the operator's own files name the person who asked. */
+/** Subject of the audit record, a device or an application; the operator's own files name the person of the request. */
 export function forgetSubject(
   request: { readonly reference: string } & (
     | { readonly deviceId: string }

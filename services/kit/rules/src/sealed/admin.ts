@@ -3,14 +3,14 @@ import { bind, type RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { SecretKeys } from '@headset-cloud/runtime/secrets.ts';
 import type { Audit } from '../audit/outbox.ts';
-import { lookThrough } from './look-through.ts';
+import { inspectSealed } from './inspect.ts';
+import type { SealedLocation } from './locations.ts';
 import type { NotedKeys } from './noted-keys.ts';
-import type { SealedPlace } from './places.ts';
 
 /** Sealed values of one service of this process. */
 export interface SealedOfService {
   readonly service: string;
-  readonly places: readonly SealedPlace[];
+  readonly locations: readonly SealedLocation[];
   readonly noted: NotedKeys;
   readonly audit: Audit;
 }
@@ -26,26 +26,26 @@ export function secretsAdmin(secrets: SecretKeys, services: readonly SealedOfSer
     async getSecrets() {
       return {
         services: await Promise.all(
-          services.map(async ({ service, places, noted }) => ({
+          services.map(async ({ service, locations, noted }) => ({
             service,
             sealingKey: secrets.sealing,
             otherKeys: [...secrets.others],
             notedKeys: await noted.list(),
-            places: places.map(({ name }) => name),
+            places: locations.map(({ name }) => name),
           })),
         ),
       };
     },
     async lookThroughSecrets({ service, place: name, after, reseal }) {
-      const { places, noted, audit } = serviceOf(service);
-      const place = places.find((one) => one.name === name);
-      if (!place) throw new DomainError('not_found', `${service} has no sealed ${name}.`);
+      const { locations, noted, audit } = serviceOf(service);
+      const location = locations.find((one) => one.name === name);
+      if (!location) throw new DomainError('not_found', `${service} has no sealed ${name}.`);
       const resealed = { target: `${service}/${name}/${secrets.sealing}`, fields: ['sealing key'] };
       const {
         next = '',
         keys,
         ...counts
-      } = await lookThrough(place, secrets, {
+      } = await inspectSealed(location, secrets, {
         after,
         reseal: reseal ? () => audit.change(resealed, (record) => noted.reseals(record)) : undefined,
       });

@@ -3,10 +3,10 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { SecretKeys } from '@headset-cloud/runtime/secrets.ts';
 import type { Update } from '@headset-cloud/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
-import { type OwedRecord, type OwingDocument, owing } from '../audit/record.ts';
+import { type PendingAuditFields, type PendingAuditRecord, withAuditRecord } from '../audit/record.ts';
 
 /** A key that may have sealed values of this database. */
-export interface NotedKeyDocument extends OwingDocument {
+export interface NotedKeyDocument extends PendingAuditFields {
   /** The key's id. */
   _id: string;
   notedAt: Date;
@@ -23,9 +23,9 @@ export interface NotedKeys {
   check(): Promise<void>;
   list(): Promise<string[]>;
   /** Resolves with false, and stores no audit record, if the key is not noted. */
-  forget(keyId: string, record: OwedRecord): Promise<boolean>;
+  forget(keyId: string, record: PendingAuditRecord): Promise<boolean>;
   /** Called before values are re-encrypted with the current key: stores the audit record, and notes the key. */
-  reseals(record: OwedRecord): Promise<void>;
+  reseals(record: PendingAuditRecord): Promise<void>;
 }
 
 export const notedKeysCollection = 'secretKeys';
@@ -51,7 +51,7 @@ export function createNotedKeys(options: {
       await noted.insertOne({ _id: secrets.sealing, notedAt });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      // Another process of the service has noted the key, or it was forgotten and is used again.
+      // Another process of the service has noted the key, or a forgotten key is used again.
       const forgotten = { _id: secrets.sealing, forgotten: true as const };
       await noted.updateOne(forgotten, { $set: { notedAt }, $unset: { forgotten: '' } });
     }
@@ -69,12 +69,12 @@ export function createNotedKeys(options: {
     async forget(keyId, record) {
       const forgotten: Update<NotedKeyDocument> = { $set: { forgotten: true } };
       const known = { _id: keyId, forgotten: { $exists: false } };
-      return (await noted.updateOne(known, owing(forgotten, record))).matchedCount === 1;
+      return (await noted.updateOne(known, withAuditRecord(forgotten, record))).matchedCount === 1;
     },
     async reseals(record) {
       // A process that lacks a key has not noted its own key; from now on it seals values.
       await note();
-      await noted.updateOne({ _id: secrets.sealing }, owing({}, record));
+      await noted.updateOne({ _id: secrets.sealing }, withAuditRecord({}, record));
     },
   };
 }

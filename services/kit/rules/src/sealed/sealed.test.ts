@@ -3,9 +3,9 @@ import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { createSecretBox, keyIdOf } from '@headset-cloud/runtime/secrets.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { recordOf } from '../audit/record.ts';
-import { lookThrough } from './look-through.ts';
+import { inspectSealed } from './inspect.ts';
+import { type SealedLocation, sealedFields } from './locations.ts';
 import { createNotedKeys, type NotedKeyDocument, notedKeysCollection } from './noted-keys.ts';
-import { type SealedPlace, sealedFields } from './places.ts';
 
 const old = 'the old key of more than thirty-two characters';
 const next = 'the next key of more than thirty-two characters';
@@ -27,10 +27,10 @@ describe('values are re-encrypted with the current key', () => {
     parts?: { secret: string }[];
   }
   let things: StoreCollection<Thing>;
-  let place: SealedPlace;
+  let location: SealedLocation;
   beforeEach(() => {
     things = bed.store.collection<Thing>('things');
-    place = sealedFields(things, {
+    location = sealedFields(things, {
       name: 'things',
       projection: { secret: 1, parts: 1 },
       fields: ({ _id, secret, parts = [] }) => [
@@ -58,23 +58,23 @@ describe('values are re-encrypted with the current key', () => {
       });
     }
     await things.insertOne({ _id: 'without' });
-    const first = await lookThrough(place, both, { reseal: async () => {}, limit: 2 });
+    const first = await inspectSealed(location, both, { reseal: async () => {}, limit: 2 });
     expect(first).toEqual({
       ...{ next: 'thing-1', keys: new Map([[nextId, 4]]), moved: 4, changed: 0, unopened: [] },
     });
     // The run was interrupted; meanwhile both keys open all values.
-    expect((await lookThrough(place, both, {})).keys).toEqual(
+    expect((await inspectSealed(location, both, {})).keys).toEqual(
       new Map([
         [nextId, 4],
         [oldId, 6],
       ]),
     );
-    expect(await lookThrough(place, both, { after: 'thing-1', limit: 2 })).toMatchObject({
+    expect(await inspectSealed(location, both, { after: 'thing-1', limit: 2 })).toMatchObject({
       ...{ next: 'thing-3', keys: new Map([[oldId, 4]]) },
     });
-    const again = await lookThrough(place, both, { reseal: async () => {} });
+    const again = await inspectSealed(location, both, { reseal: async () => {} });
     expect(again).toMatchObject({ moved: 6, changed: 0 });
-    expect(await lookThrough(place, both, { reseal: async () => {} })).toMatchObject({
+    expect(await inspectSealed(location, both, { reseal: async () => {} })).toMatchObject({
       ...{ keys: new Map([[nextId, 10]]), moved: 0 },
     });
     for (let n = 0; n < 5; n += 1) expect(await opened(`thing-${n}`)).toEqual([`text ${n}`, `part ${n}`]);
@@ -82,14 +82,14 @@ describe('values are re-encrypted with the current key', () => {
 
   test('without overwriting a value that changed meanwhile', async () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(old, 'before', 'a') });
-    const read = await place.page('', 10);
+    const read = await location.page('', 10);
     await things.updateOne({ _id: 'a' }, { $set: { secret: sealedBy(old, 'after', 'a') } });
-    const stale: SealedPlace = { name: 'things', page: async () => read };
-    expect(await lookThrough(stale, both, { reseal: async () => {} })).toMatchObject({
+    const stale: SealedLocation = { name: 'things', page: async () => read };
+    expect(await inspectSealed(stale, both, { reseal: async () => {} })).toMatchObject({
       moved: 0,
       changed: 1,
     });
-    expect(await lookThrough(place, both, { reseal: async () => {} })).toMatchObject({
+    expect(await inspectSealed(location, both, { reseal: async () => {} })).toMatchObject({
       moved: 1,
       changed: 0,
     });
@@ -99,8 +99,8 @@ describe('values are re-encrypted with the current key', () => {
   test('only if the audit record can be stored', async () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(old, 'text', 'a') });
     const reseal = async () => Promise.reject(new Error('the database is full'));
-    await expect(lookThrough(place, both, { reseal })).rejects.toThrow('the database is full');
-    expect((await lookThrough(place, both, {})).keys).toEqual(new Map([[oldId, 1]]));
+    await expect(inspectSealed(location, both, { reseal })).rejects.toThrow('the database is full');
+    expect((await inspectSealed(location, both, {})).keys).toEqual(new Map([[oldId, 1]]));
   });
 
   test('with a report about a value that no key decrypts, and then the rest', async () => {
@@ -108,7 +108,7 @@ describe('values are re-encrypted with the current key', () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(lost, 'text', 'a') });
     await things.insertOne({ _id: 'b', secret: Buffer.from(named).toString('base64') });
     await things.insertOne({ _id: 'c', secret: sealedBy(old, 'text', 'c') });
-    expect(await lookThrough(place, both, { reseal: async () => {} })).toEqual({
+    expect(await inspectSealed(location, both, { reseal: async () => {} })).toEqual({
       ...{ keys: new Map([[nextId, 1]]), moved: 1, changed: 0 },
       unopened: [
         { of: 'a', key: '' },

@@ -51,7 +51,13 @@ describe('batches over the network', () => {
 
   it('items of one event loop iteration form one batch, and later items wait for a batch that has just started', async () => {
     const { batches, run } = controlled();
-    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run, time: createFakeTime() });
+    const call = coalesce({
+      maxRunning: 2,
+      maxItems: 100,
+      concurrentAfterMs: 20,
+      run,
+      time: createFakeTime(),
+    });
     const first = Promise.all([1, 2, 3].map(call));
     await turn();
     const second = Promise.all([4, 5].map(call));
@@ -71,16 +77,16 @@ describe('batches over the network', () => {
   it('a hanging batch delays one further batch for a short time only', async () => {
     const { batches, run } = controlled();
     const time = createFakeTime();
-    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run, time });
+    const call = coalesce({ maxRunning: 2, maxItems: 100, concurrentAfterMs: 20, run, time });
     const hangs = call(1);
     await turn();
-    const goesOn = call(2);
+    const second = call(2);
     await time.advance(19);
     expect(batches).toHaveLength(1);
     await time.advance(1);
     expect(batches).toHaveLength(2);
     batches[1]?.end();
-    expect(await goesOn).toBe(20);
+    expect(await second).toBe(20);
     const third = call(3);
     await time.advance(20);
     expect(batches).toHaveLength(3);

@@ -20,7 +20,7 @@ export interface BatchLimits {
    * form one batch. A second batch starts only after the running batch has taken this long (it may hang, or be large);
    * milliseconds. Default: an item runs at once if fewer than `maxRunning` batches run.
    */
-  readonly besideAfterMs?: number;
+  readonly concurrentAfterMs?: number;
 }
 
 /**
@@ -44,10 +44,10 @@ export function coalesce<T, R>(
   };
   let waiting: Waiting[] = [];
   let running = 0;
-  const { besideAfterMs, time = systemTime } = options;
+  const { concurrentAfterMs, time = systemTime } = options;
   let lastBeganMs = 0;
   let turnEnds = false;
-  let looksAgain = false;
+  let retryPlanned = false;
 
   const runBatch = async (batch: readonly Waiting[]): Promise<void> => {
     try {
@@ -76,13 +76,13 @@ export function coalesce<T, R>(
   };
   /** True if the running batch has just begun: waiting items start after it. */
   const waitsForRunning = (): boolean => {
-    if (besideAfterMs === undefined || running === 0) return false;
-    const leftMs = lastBeganMs + besideAfterMs - time.monotonicNow();
+    if (concurrentAfterMs === undefined || running === 0) return false;
+    const leftMs = lastBeganMs + concurrentAfterMs - time.monotonicNow();
     if (leftMs <= 0) return false;
-    if (!looksAgain) {
-      looksAgain = true;
+    if (!retryPlanned) {
+      retryPlanned = true;
       const timer = time.setTimeout(() => {
-        looksAgain = false;
+        retryPlanned = false;
         pump();
       }, leftMs);
       timer.unref();
@@ -96,7 +96,7 @@ export function coalesce<T, R>(
       waiting = waiting.slice(options.maxItems);
       if (batch.length === 0) return;
       running += 1;
-      if (besideAfterMs !== undefined) lastBeganMs = time.monotonicNow();
+      if (concurrentAfterMs !== undefined) lastBeganMs = time.monotonicNow();
       void runBatch(batch).finally(() => {
         running -= 1;
         pump();
@@ -117,7 +117,7 @@ export function coalesce<T, R>(
       if (waiting.length >= mostWaiting && waiting[0]?.by.gone) leaveOutGone();
       if (waiting.length >= mostWaiting) return reject(full());
       waiting.push({ item, by: waiter(), resolve, reject });
-      if (besideAfterMs === undefined) pump();
+      if (concurrentAfterMs === undefined) pump();
       else atEndOfTurn();
     });
 }

@@ -57,15 +57,15 @@ function byWeight<T>(
 ): (readonly T[])[] {
   if (!limit) return [items];
   const parts: T[][] = [];
-  let room = 0;
+  let left = 0;
   for (const item of items) {
     const weight = limit.of(item);
-    if (parts.length === 0 || weight > room) {
+    if (parts.length === 0 || weight > left) {
       parts.push([]);
-      room = limit.most;
+      left = limit.most;
     }
     parts.at(-1)?.push(item);
-    room -= weight;
+    left -= weight;
   }
   return parts;
 }

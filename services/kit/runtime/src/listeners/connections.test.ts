@@ -1,20 +1,20 @@
 import { BlockList, Socket } from 'node:net';
 import { createFakeTime } from '../testing/fake-time.ts';
-import { Connections, type TurnedAway } from './connections.ts';
+import { Connections, type RejectionReason } from './connections.ts';
 
 const proxies = new BlockList();
 proxies.addSubnet('fd00::', 8, 'ipv6');
 
-let turnedAway: TurnedAway[];
+let rejected: RejectionReason[];
 let ports: number;
 let connections: Connections;
 beforeEach(() => {
-  turnedAway = [];
+  rejected = [];
   ports = 0;
   // No connection gets old, so none is replaced.
   const timing = { clock: createFakeTime() };
   const limits = { most: 100, mostOfAddress: 2, proxies };
-  connections = new Connections(limits, (why) => turnedAway.push(why), timing);
+  connections = new Connections(limits, (why) => rejected.push(why), timing);
 });
 
 /** A socket of a client with that address. */
@@ -34,7 +34,7 @@ it('addresses of one IPv6 /64 share the limit of one address; another /64 has a 
   expect(admit('2001:db8::1', '2001:db8::2', '2001:db8:0:0:ffff::3', '2001:db8:0:1::1')).toEqual([
     ...[true, true, false, true],
   ]);
-  expect(turnedAway).toEqual(['address']);
+  expect(rejected).toEqual(['address']);
 });
 
 it('each IPv4 address has a separate limit, also in its IPv6-mapped form', () => {

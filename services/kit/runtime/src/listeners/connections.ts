@@ -16,7 +16,7 @@ export interface ConnectionLimits {
 type State = 'new' | 'idle' | 'busy';
 
 /** Why the listener closed or rejected a connection, or rejected a request on it. */
-export type TurnedAway = 'replaced' | 'full' | 'address' | 'pipelined';
+export type RejectionReason = 'replaced' | 'full' | 'address' | 'pipelined';
 
 interface Connection {
   readonly address: string;
@@ -28,7 +28,9 @@ interface Connection {
   readonly sinceMs: number;
 }
 
-/** Minimum age of a connection before a new connection may replace it: the client may be about to send; milliseconds. */
+/**
+ * Minimum age of a connection before a new connection may replace it: the client may be about to send; milliseconds.
+ */
 const youngMs = 1000;
 
 /**
@@ -38,7 +40,7 @@ const youngMs = 1000;
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
-  readonly #onTurnedAway: (why: TurnedAway) => void;
+  readonly #onRejected: (why: RejectionReason) => void;
   readonly #clock: Clock;
   readonly #youngMs: number;
   readonly #of = new Map<Socket, State>();
@@ -53,11 +55,11 @@ export class Connections {
 
   constructor(
     limits: ConnectionLimits,
-    onTurnedAway: (why: TurnedAway) => void = () => {},
+    onRejected: (why: RejectionReason) => void = () => {},
     timing: { readonly clock?: Clock; readonly youngMs?: number } = {},
   ) {
     this.#limits = limits;
-    this.#onTurnedAway = onTurnedAway;
+    this.#onRejected = onRejected;
     this.#clock = timing.clock ?? systemClock;
     this.#youngMs = timing.youngMs ?? youngMs;
   }
@@ -66,14 +68,16 @@ export class Connections {
     return this.#of.size;
   }
 
-  /** Counts a connection until it closes. Returns false if the limits do not allow it; the connection is then closed. */
+  /**
+   * Counts a connection until it closes. Returns false if the limits do not allow it; the connection is then closed.
+   */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
     const network = networkOf(address);
-    if (!this.isProxy(socket) && this.#isFull(network) && !this.#makeRoom(network)) {
+    if (!this.isProxy(socket) && this.#isFull(network) && !this.#closeReplaceable(network)) {
       return this.#refuse(socket, 'address');
     }
-    if (this.#of.size >= this.#limits.most && !this.#makeRoom()) return this.#refuse(socket, 'full');
+    if (this.#of.size >= this.#limits.most && !this.#closeReplaceable()) return this.#refuse(socket, 'full');
     this.#of.set(socket, 'new');
     const peer = peerOf(socket);
     this.#waiting.new.set(socket, { address, network, peer, uses: 0, sinceMs: monotonicMs(this.#clock) });
@@ -97,7 +101,7 @@ export class Connections {
     const connection = state && this.#waiting[state].get(socket);
     if (!connection) return false;
     const network = networkOf(address);
-    if (this.#isFull(network) && !this.#makeRoom(network)) {
+    if (this.#isFull(network) && !this.#closeReplaceable(network)) {
       this.#forget(socket);
       return this.#refuse(socket, 'address');
     }
@@ -141,7 +145,7 @@ export class Connections {
     return uses;
   }
 
-  #makeRoom(network?: string): boolean {
+  #closeReplaceable(network?: string): boolean {
     const latestMs = monotonicMs(this.#clock) - this.#youngMs;
     for (const state of ['new', 'idle'] as const) {
       for (const [socket, { network: its, sinceMs }] of this.#waiting[state]) {
@@ -149,16 +153,16 @@ export class Connections {
         if (network !== undefined && its !== network) continue;
         this.#forget(socket);
         socket.destroy();
-        this.#onTurnedAway('replaced');
+        this.#onRejected('replaced');
         return true;
       }
     }
     return false;
   }
 
-  #refuse(socket: Socket, why: TurnedAway): false {
+  #refuse(socket: Socket, why: RejectionReason): false {
     socket.destroy();
-    this.#onTurnedAway(why);
+    this.#onRejected(why);
     return false;
   }
 
@@ -191,7 +195,7 @@ export class Connections {
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
 /** Counts the connections that a listener rejects. */
-export function countTurnedAway(metrics: Registry): (listener: string) => (why: TurnedAway) => void {
+export function countRejected(metrics: Registry): (listener: string) => (why: RejectionReason) => void {
   const name = 'headset_listener_rejected_connections_total';
   const counter =
     (metrics.getSingleMetric(name) as Counter<'listener' | 'reason'> | undefined) ??

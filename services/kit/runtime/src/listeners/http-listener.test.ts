@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, get, type Server } from 'node:http';
 import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
-import { Connections, type TurnedAway } from './connections.ts';
+import { Connections, type RejectionReason } from './connections.ts';
 import { limitConnections, listenerTimes } from './http-listener.ts';
 
 const none = new BlockList();
@@ -11,11 +11,11 @@ loopback.addAddress('127.0.0.1');
 
 let server: Server;
 const sockets: Socket[] = [];
-const turnedAway: TurnedAway[] = [];
+const rejected: RejectionReason[] = [];
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  turnedAway.length = 0;
+  rejected.length = 0;
   if (!server?.listening) return;
   server.closeAllConnections();
   server.close();
@@ -41,7 +41,7 @@ async function open(most: number, mostOfAddress = most, proxies = none): Promise
   const connections = limitConnections(
     server,
     { most, mostOfAddress, proxies },
-    (why) => turnedAway.push(why),
+    (why) => rejected.push(why),
     { youngMs: 0 },
   );
   server.listen(0, '127.0.0.1');
@@ -92,7 +92,7 @@ it('a thousand silent connections, or connections with half a header, do not loc
   }
   expect(connections.size).toBeLessThanOrEqual(50);
   expect(await Promise.all(Array.from({ length: 20 }, () => ask(port)))).toEqual(Array(20).fill(200));
-  expect(new Set(turnedAway)).toEqual(new Set(['replaced']));
+  expect(new Set(rejected)).toEqual(new Set(['replaced']));
 });
 
 it('replaces the oldest connection without a request first, then the connection idle longest', async () => {
@@ -116,7 +116,7 @@ it('never interrupts a request in progress: if all connections have one, the new
   await asked(2);
   const late = await dial(port);
   await late.closed;
-  expect(turnedAway).toEqual(['full']);
+  expect(rejected).toEqual(['full']);
   answer();
   expect(await Promise.all(slow)).toEqual([200, 200]);
   expect(await ask(port)).toBe(200);
@@ -127,7 +127,7 @@ it('each address has a limit, except trusted proxies', async () => {
   const slow = [ask(one.port, '/slow'), ask(one.port, '/slow')];
   await one.asked(2);
   await (await dial(one.port)).closed;
-  expect(turnedAway).toEqual(['address']);
+  expect(rejected).toEqual(['address']);
   one.answer();
   await Promise.all(slow);
   server.closeAllConnections();
@@ -189,7 +189,7 @@ it('allows 16 requests in progress per connection and a thousand pipelined reque
   expect(text.match(/HTTP\/1.1 200/g)).toHaveLength(16);
   expect(text.match(/HTTP\/1.1 503/g)).toHaveLength(1);
   expect(text).toContain('Retry-After: 1\r\n');
-  expect(new Set(turnedAway)).toEqual(new Set(['pipelined']));
+  expect(new Set(rejected)).toEqual(new Set(['pipelined']));
 
   await Promise.all(Array.from({ length: 100 }, () => dial(port, slow(16))));
   await asked(1100);

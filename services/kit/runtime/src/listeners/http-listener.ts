@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { BlockList, type Socket } from 'node:net';
 import type { Registry } from 'prom-client';
-import { type ConnectionLimits, Connections, countTurnedAway, type TurnedAway } from './connections.ts';
+import { type ConnectionLimits, Connections, countRejected, type RejectionReason } from './connections.ts';
 
 /** Limits of an HTTP listener without configuration: the defaults of the settings. */
 export const defaultLimits: ConnectionLimits = { most: 4000, mostOfAddress: 1000, proxies: new BlockList() };
@@ -36,7 +36,7 @@ export interface Listeners {
 
 /** Listeners with these limits, which count rejected connections. */
 export function openListeners(limits: ConnectionLimits, metrics: Registry): Listeners {
-  const counted = countTurnedAway(metrics);
+  const counted = countRejected(metrics);
   return {
     proxies: limits.proxies,
     guard: (server, listener, refusalHeaders) =>
@@ -58,19 +58,19 @@ export const defaultListeners: Listeners = {
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits = defaultLimits,
-  onTurnedAway: (why: TurnedAway) => void = () => {},
+  onRejected: (why: RejectionReason) => void = () => {},
   options: ConstructorParameters<typeof Connections>[2] & {
     readonly refusalHeaders?: RefusalHeaders | undefined;
   } = {},
 ): Connections {
   const { refusalHeaders = () => ({}) } = options;
-  const connections = new Connections(limits, onTurnedAway, options);
+  const connections = new Connections(limits, onRejected, options);
   let pipelined = 0;
   const admit = (request: IncomingMessage, response: ServerResponse): boolean => {
     const { socket } = request;
-    const underWay = connections.busy(socket);
-    const isFirst = underWay <= 1;
-    const isAdmitted = isFirst || (underWay <= mostPipelined.ofConnection && pipelined < mostPipelined.all);
+    const inProgress = connections.busy(socket);
+    const isFirst = inProgress <= 1;
+    const isAdmitted = isFirst || (inProgress <= mostPipelined.ofConnection && pipelined < mostPipelined.all);
     const counts = isAdmitted && !isFirst;
     if (counts) pipelined += 1;
     response.once('close', () => {
@@ -78,7 +78,7 @@ export function limitConnections(
       if (counts) pipelined -= 1;
     });
     if (isAdmitted) return true;
-    onTurnedAway('pipelined');
+    onRejected('pipelined');
     refuse(response, refusalHeaders(request));
     return false;
   };

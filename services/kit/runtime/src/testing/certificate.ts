@@ -1,4 +1,4 @@
-/** A certificate for `localhost` that signs itself, for tests of TLS; it is good for nothing else. */
+/** A self-signed certificate for `localhost`, for tests of TLS only. */
 export const testCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgiEl40pOvKqT2sOJ9

@@ -13,7 +13,7 @@ export async function waitFor<T>(
     if (value !== undefined && value !== null && value !== false) {
       return value as Exclude<NonNullable<T>, false>;
     }
-    if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting for: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, options.intervalMs ?? 10));
   }
 }

@@ -88,10 +88,10 @@ test('a running step is released before the stop continues', async () => {
   const { instanceId } = context;
   const store = Promise.withResolvers<void>();
   let stopped = false;
-  let givesBack = false;
+  let releases = false;
   const slowly = slow(async () => {
     if (!stopped) return;
-    givesBack = true;
+    releases = true;
     await store.promise;
   });
   const starting = prepared({ ...slowly, starting: startUp }, steps);
@@ -103,7 +103,7 @@ test('a running step is released before the stop continues', async () => {
   ended.catch(() => {});
   stopped = true;
   startUp.stop();
-  await waitFor('the giving back', () => givesBack);
+  await waitFor('the release of the step', () => releases);
   await new Promise((resolve) => setImmediate(resolve));
   expect(over).toBe(false);
   store.resolve();

@@ -43,11 +43,11 @@ export async function prepared(
     alone: exclusive,
     ...(starting && { signal: starting.signal, doing: starting.doing }),
   });
-  let underWay: Promise<void> | undefined;
+  let inProgress: Promise<void> | undefined;
   const attempt = () => {
     if (ctx.schema === 'wait') return requireSteps(store, steps);
-    underWay = runner.attempt();
-    return underWay;
+    inProgress = runner.attempt();
+    return inProgress;
   };
   /** Retries while another run holds the step, for a host that does not retry the start itself (start-up.ts). */
   const untilDone = async (): Promise<void> => {
@@ -65,7 +65,7 @@ export async function prepared(
   } catch (error) {
     // The database stays open until the step is released.
     if (error instanceof StartStoppedError)
-      await Promise.race([Promise.allSettled([underWay]), time.sleep(stopMs, { ref: false })]);
+      await Promise.race([Promise.allSettled([inProgress]), time.sleep(stopMs, { ref: false })]);
     throw error;
   }
 }

@@ -49,8 +49,8 @@ export interface StepRunner {
 
 /**
  * A runner of one database's steps. Several runners are safe: one holds the step, the others wait. A step whose
- * holder died is run again from its beginning, which is safe: creating an existing index has no effect, and an index that
- * is being built is waited for. So a holder that was wrongly considered dead does no harm.
+ * holder died is run again from its beginning, which is safe: creating an existing index has no effect, and an index
+ * that is being built is waited for. So a holder that was wrongly considered dead does no harm.
  */
 export function createStepRunner(options: StepRunnerOptions): StepRunner {
   const { store, steps, logger, holder, alone = false, signal, doing = () => {} } = options;
@@ -85,7 +85,8 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
       { _id: stepsId, done, beat, holder: other ?? { $exists: false } },
       { $set: { holder }, $inc: { beat: 1 } },
     );
-    if (matchedCount === 1 && other !== undefined) logger.warn({ holder: other }, 'a dead run is continued');
+    if (matchedCount === 1 && other !== undefined)
+      logger.warn({ holder: other }, 'taking over the step of a dead process');
     return matchedCount === 1;
   }
 

@@ -11,17 +11,17 @@ const mostBytes = 64 * 1024 * 1024;
 const mostOfClient = mostBytes / 2;
 
 /** Memory for the large bodies of running calls. */
-export class BodyRoom {
+export class BodyMemory {
   readonly #ofClient = new Map<string, number>();
   #bytes = 0;
 
   /** Reserves memory for a body of that size; the returned function releases it. Throws `unavailable` at the limit. */
   take(clientId: string, bytes: number): () => void {
     if (bytes <= smallBodyBytes) return () => {};
-    const its = this.#ofClient.get(clientId) ?? 0;
-    if (this.#bytes + bytes > mostBytes || its + bytes > mostOfClient) throw full();
+    const reserved = this.#ofClient.get(clientId) ?? 0;
+    if (this.#bytes + bytes > mostBytes || reserved + bytes > mostOfClient) throw full();
     this.#bytes += bytes;
-    this.#ofClient.set(clientId, its + bytes);
+    this.#ofClient.set(clientId, reserved + bytes);
     return () => {
       this.#bytes -= bytes;
       const left = (this.#ofClient.get(clientId) ?? 0) - bytes;
@@ -33,7 +33,7 @@ export class BodyRoom {
 
 function full(): DomainError {
   return new DomainError('unavailable', 'Too many large bodies at once.', {
-    internal: 'the room for large bodies of calls under way is taken',
+    internal: 'the memory budget for large bodies is used up',
     retryAfterMs: 1000,
   });
 }

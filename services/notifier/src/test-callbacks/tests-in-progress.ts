@@ -7,7 +7,7 @@ const mostOfApplication = 5;
 const leastMs = 1000;
 
 /** Counts the running test callbacks of each application. */
-export class TestsUnderWay {
+export class TestsInProgress {
   readonly #ofApplication = new Map<string, number>();
   readonly #time: Time;
 

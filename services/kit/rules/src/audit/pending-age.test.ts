@@ -7,9 +7,9 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Registry } from 'prom-client';
 import { createAuditOutbox } from './outbox.ts';
-import { type OwingDocument, owing } from './record.ts';
+import { type PendingAuditFields, withAuditRecord } from './record.ts';
 
-interface Thing extends OwingDocument {
+interface Thing extends PendingAuditFields {
   _id: string;
 }
 
@@ -20,7 +20,7 @@ const world = { nowMs: 0, logAway: false, storeAway: false, publishing: async ()
 const metrics = () => registry.getSingleMetricAsString('headset_audit_oldest_owed_age_seconds');
 const age = async () => /^headset_audit_oldest_owed_age_seconds (.+)$/m.exec(await metrics())?.[1];
 let registry: Registry;
-/** The targets of the records that went to the log. */
+/** Targets of the published records. */
 let published: string[];
 
 beforeEach(async () => {
@@ -51,7 +51,7 @@ function outboxOf(collection: StoreCollection<Thing>) {
 test('a metric shows the age of an unpublished record, also if its document changes again', async () => {
   const [outbox, second] = [outboxOf(things), outboxOf(others)];
   const change = (of: typeof outbox, collection: StoreCollection<Thing>) =>
-    of.change({}, (record) => collection.updateOne({ _id: 'a' }, owing<Thing>({}, record)));
+    of.change({}, (record) => collection.updateOne({ _id: 'a' }, withAuditRecord<Thing>({}, record)));
   await things.insertOne({ _id: 'a' });
   await others.insertOne({ _id: 'a' });
   outbox.start();
@@ -77,7 +77,7 @@ test('the records of two hundred documents are published, also a record stored w
   await things.insertMany(ids.map((_id) => ({ _id })));
   const outbox = outboxOf(things);
   const change = (_id: string, target: string) =>
-    outbox.change({ target }, (record) => things.updateOne({ _id }, owing<Thing>({}, record)));
+    outbox.change({ target }, (record) => things.updateOne({ _id }, withAuditRecord<Thing>({}, record)));
   let late: Promise<unknown> | undefined;
   world.publishing = async () => {
     late ??= change('thing-0', 'late');

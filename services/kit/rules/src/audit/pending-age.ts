@@ -3,21 +3,21 @@ import { setOrLeaveOut } from '@headset-cloud/runtime/set-or-leave-out.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Gauge, type Registry } from 'prom-client';
-import type { OwingDocument } from './record.ts';
+import type { PendingAuditFields } from './record.ts';
 
-type Owing = OwingDocument & { _id: string };
+type Pending = PendingAuditFields & { _id: string };
 
 /** The documents of one outbox. */
-export interface OwedSource {
-  readonly collections: readonly StoreCollection<Owing>[];
+export interface PendingSource {
+  readonly collections: readonly StoreCollection<Pending>[];
   readonly clock: Clock;
 }
 
 /** Outboxes of one process share a registry, and therefore the gauge. */
-const shared = new WeakMap<Registry, OwedSource[]>();
+const shared = new WeakMap<Registry, PendingSource[]>();
 
 /** Exports the age of the oldest pending record, so that records that never reach the log are noticed. */
-export function registerOwed(registry: Registry, source: OwedSource): void {
+export function registerPendingAge(registry: Registry, source: PendingSource): void {
   const known = shared.get(registry);
   if (known) {
     known.push(source);
@@ -36,11 +36,11 @@ export function registerOwed(registry: Registry, source: OwedSource): void {
 }
 
 /** Age of the oldest pending record in seconds; 0 if there is none. */
-async function ageOf({ collections, clock }: OwedSource): Promise<number> {
+async function ageOf({ collections, clock }: PendingSource): Promise<number> {
   const ages = await Promise.all(
     collections.map(async (collection) => {
-      const owing = { auditAtMs: { $gt: 0 } } as Filter<Owing>;
-      const oldest = await collection.findOne(owing, { sort: { auditAtMs: 1 }, projection: { audit: 1 } });
+      const pending = { auditAtMs: { $gt: 0 } } as Filter<Pending>;
+      const oldest = await collection.findOne(pending, { sort: { auditAtMs: 1 }, projection: { audit: 1 } });
       // The first record of a document is its oldest. A document that changes often has a recent last record.
       const sinceMs = oldest?.audit?.[0]?.atMs;
       return sinceMs === undefined ? 0 : (clock.now() - sinceMs) / 1000;

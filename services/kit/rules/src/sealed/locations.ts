@@ -8,12 +8,15 @@ export interface SealedValue {
   readonly of: string;
   readonly sealed: Uint8Array;
   readonly purpose: string;
-  /** Replaces the value by another seal of the same text; false: it has changed meanwhile. Absent: it cannot be re-encrypted. */
+  /**
+   * Replaces the value by another encryption of the same text; false: the value has changed meanwhile. Absent: the
+   * value cannot be re-encrypted.
+   */
   replace?(sealed: Uint8Array): Promise<boolean>;
 }
 
-/** A collection of sealed values. */
-export interface SealedPlace {
+/** A location of sealed values: a field or fields of a collection, with its own name for operators. */
+export interface SealedLocation {
   /** Description of the values, for operators. */
   readonly name: string;
   /** The values of the next documents behind `after`, in a fixed order; `next` is absent at the end. */
@@ -37,7 +40,7 @@ export function sealedFields<T extends Document & { _id: string }>(
     readonly projection: Projection;
     readonly fields: (document: T) => readonly SealedField[];
   },
-): SealedPlace {
+): SealedLocation {
   return {
     name: of.name,
     async page(after, limit) {

@@ -1,8 +1,8 @@
 import { namedKey, type SecretKeys } from '@headset-cloud/runtime/secrets.ts';
-import type { SealedPlace, SealedValue } from './places.ts';
+import type { SealedLocation, SealedValue } from './locations.ts';
 
 /** Result for a part of a collection of sealed values. */
-export interface Looked {
+export interface Inspected {
   readonly next?: string;
   /** Number of values by the key that opens them, after re-encryption. */
   readonly keys: ReadonlyMap<string, number>;
@@ -19,16 +19,16 @@ const pageDocuments = 200;
  * Inspects the next values; with `reseal` re-encrypts them with the current key. `reseal` runs before the
  * first re-encryption, and not at all if there is none; if it fails, nothing is re-encrypted.
  */
-export async function lookThrough(
-  place: SealedPlace,
+export async function inspectSealed(
+  location: SealedLocation,
   secrets: SecretKeys,
   {
     after = '',
     reseal,
     limit = pageDocuments,
   }: { after?: string; reseal?: (() => Promise<void>) | undefined; limit?: number },
-): Promise<Looked> {
-  const { values, next } = await place.page(after, limit);
+): Promise<Inspected> {
+  const { values, next } = await location.page(after, limit);
   const keys = new Map<string, number>();
   const unopened: { of: string; key: string }[] = [];
   let moved = 0;
