@@ -42,7 +42,7 @@ export function llms(site: Site, { siteName, siteUrl }: Settings): string {
   ].join('\n');
 }
 
-/** Writes everything beside the pages into Gatsby's output; returns the paths of what it wrote. */
+/** Writes all files except the pages into Gatsby's output. Returns the paths of the written files. */
 export function writeOutputs(site: Site, settings: Settings, root: string, output: string): string[] {
   const written: string[] = [];
   const write = (path: string, content: string | Uint8Array) => {
@@ -72,7 +72,7 @@ export function writeOutputs(site: Site, settings: Settings, root: string, outpu
   if (announcementsUrl.startsWith('/') && !written.includes(announcementsUrl)) {
     if (!existsSync(join(root, 'static', announcementsUrl)))
       throw new SettingsError(
-        `${announcementsSetting(environment)}: "${announcementsUrl}" is no file of the site (content/announcements, static)`,
+        `${announcementsSetting(environment)}: "${announcementsUrl}" is not a file of the site (content/announcements, static)`,
       );
   }
   return written;

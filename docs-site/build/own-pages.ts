@@ -2,7 +2,7 @@ import type { ja as words } from '../src/strings/ja.ts';
 import type { home as homeWords } from '../src/theme/Home/content.ts';
 import type { Settings } from './settings.ts';
 
-/** A page that Gatsby builds from src/pages: it has no fragment, but a twin, and stands in sitemap and `llms.txt`. */
+/** A page that Gatsby builds from src/pages. It has no fragment. It has a twin and is listed in sitemap and `llms.txt`. */
 export interface OwnPage {
   readonly route: string;
   readonly title: string;
@@ -10,7 +10,7 @@ export interface OwnPage {
   readonly twin: string;
 }
 
-/** `/` has its twin under the name of its file. */
+/** Path of the `.md` twin of a route; `/index.md` for `/`. */
 export const twinFile = (route: string): string => `${route === '/' ? '/index' : route}.md`;
 
 export function ownPages(

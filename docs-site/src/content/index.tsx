@@ -42,7 +42,7 @@ function Admonition({
   children?: ReactNode;
 }): ReactElement {
   if (!(type in kinds))
-    throw new Error(`<Admonition type="${type}">: none of ${Object.keys(kinds).join(', ')}`);
+    throw new Error(`<Admonition type="${type}">: the type must be one of ${Object.keys(kinds).join(', ')}`);
   return (
     <aside className={`admonition admonition--${type}`}>
       <p className="admonition__title">

@@ -52,7 +52,7 @@ describe('the built server', () => {
   for (const [setting, value, reason] of [
     ['STOP_GRACE_MS', 'soon', /^STOP_GRACE_MS: "soon"/],
     ['SITE_LISTEN', 'nonsense', /^SITE_LISTEN: "nonsense"/],
-    ['SITE_DIST', '/no/such/folder', /^There is no whole built site in \/no\/such\/folder .*make site/],
+    ['SITE_DIST', '/no/such/folder', /^There is no complete built site in \/no\/such\/folder .*make site/],
   ] as const) {
     test(`ends with one line about a wrong ${setting}`, { timeout: 60_000 }, async () => {
       const child = run({ [setting]: value });

@@ -278,7 +278,7 @@ describe('server: operation', () => {
     test(`a damaged site is named: ${what}`, async () => {
       const made = makeDist();
       damage(made);
-      await assert.rejects(startSite(made), /no whole built site in .*make site/);
+      await assert.rejects(startSite(made), /no complete built site in .*make site/);
       rmSync(made, { recursive: true });
     });
   }

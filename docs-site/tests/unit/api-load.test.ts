@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { loadApi, located } from '../../build/openapi.ts';
+import { loadApi, withLocation } from '../../build/openapi.ts';
 import { render } from './api-support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'api-load-'));
@@ -111,24 +111,24 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
       text
         .replace('openapi: 3.1.0', '# the contract\nopenapi: 3.0.3')
         .replace('description: ok', 'sumary: ok'),
-    /^cws_api\.yaml:2: OpenAPI 3\.1 is needed, not 3\.0\.3$/,
+    /^cws_api\.yaml:2: OpenAPI 3\.1 is required, not 3\.0\.3$/,
   ],
   [
     'OpenAPI 3.1 as a number',
     (text) => text.replace('3.1.0', '3.1'),
-    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed, not 3\.1$/,
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is required, not 3\.1$/,
   ],
   [
     'Swagger 2.0',
     (text) => text.replace('openapi: 3.1.0', 'swagger: "2.0"'),
-    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/,
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is required: "openapi" is missing$/,
   ],
   [
     'a document that is a list',
     () => '- a\n',
-    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/,
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is required: "openapi" is missing$/,
   ],
-  ['an empty document', () => '', /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/],
+  ['an empty document', () => '', /^cws_api\.yaml:1: OpenAPI 3\.1 is required: "openapi" is missing$/],
 ];
 
 for (const [what, change, reason] of bad) {
@@ -155,7 +155,7 @@ test('what the renderer refuses has the line of the call', async () => {
     good.replace('"d e": { type: string }', '"d e": { type: string }\n        d_e: { type: string }'),
   );
   assert.throws(
-    () => located(api, () => render(api)),
+    () => withLocation(api, () => render(api)),
     /^Error: cws_api\.yaml:7: duplicate anchor "#one\.200\.d_e" \(one; one\) \(#\/paths\/~1a~1\{id\}\/get\)$/,
   );
 });

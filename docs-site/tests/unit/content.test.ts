@@ -115,12 +115,12 @@ describe('guides', () => {
   });
   test('a duplicate anchor stops with both lines', async () => {
     await assert.rejects(compile('## a {#x}\n\n## b {#x}\n'), {
-      message: 'f.mdx:3: the anchor #x stands already in line 1',
+      message: 'f.mdx:3: the anchor #x is already used in line 1',
     });
   });
   test('so does one of a figure', async () => {
     await assert.rejects(compile('## a {#x}\n\n<svg>\n<title id="x">a</title>\n</svg>\n'), {
-      message: 'f.mdx:4: the anchor #x stands already in line 1',
+      message: 'f.mdx:4: the anchor #x is already used in line 1',
     });
   });
   test('an h1 stops', async () => {
@@ -135,7 +135,7 @@ describe('guides', () => {
       message: /^f\.mdx:3: unknown key "nonsense"/,
     });
     await assert.rejects(compile('```bash\n{{nobody}}\n```\n'), {
-      message: /\{\{nobody\}\} is no value of the reader/,
+      message: /\{\{nobody\}\} is not a reader value/,
     });
     await assert.rejects(compile('```bash norun=""\nx\n```\n'), {
       message: /"norun" of the code block is empty/,
@@ -162,11 +162,11 @@ describe('guides', () => {
     ['text {1 + 1}', /^f\.mdx:3: \{1 \+ 1\}: an expression/],
     ['{<script>alert(1)</script>}', /^f\.mdx:3: .*: an expression/],
     ['export const x = 1', /^f\.mdx:3: import and export are not allowed/],
-    ['{{apiUrl}}', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader are filled in code blocks only/],
-    ['{{nobody}}', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled in code blocks only/],
-    ['text `{{nobody}}`', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
-    ['```bash title="{{apiUrl}}"\nx\n```', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader/],
-    ['[x]({{nobody}})', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
+    ['{{apiUrl}}', /^f\.mdx:3: \{\{apiUrl\}\}: reader values are allowed in code blocks only/],
+    ['{{nobody}}', /^f\.mdx:3: \{\{nobody\}\}: reader values are allowed in code blocks only/],
+    ['text `{{nobody}}`', /^f\.mdx:3: \{\{nobody\}\}: reader values are allowed/],
+    ['```bash title="{{apiUrl}}"\nx\n```', /^f\.mdx:3: \{\{apiUrl\}\}: reader values/],
+    ['[x]({{nobody}})', /^f\.mdx:3: \{\{nobody\}\}: reader values are allowed/],
   ];
   for (const [body, expected] of refused) {
     test(`${JSON.stringify(body)} stops with file, line and reason`, async () => {
@@ -183,7 +183,7 @@ describe('guides', () => {
     );
     const { renderGuide } = await loadRenderer(root);
     assert.throws(() => renderGuide(Content as Parameters<typeof renderGuide>[0]), {
-      message: /^f\.mdx:5: <Admonition type="bad">: none of note/,
+      message: /^f\.mdx:5: <Admonition type="bad">: the type must be one of note/,
     });
   });
   test('the components that guides may use are those of src/content', async () => {
@@ -345,7 +345,7 @@ describe('drafts and unlisted pages', () => {
     write('keywords/docs/a.mdx', `${front('keywords:\n  page: 別名\n  nowhere: 語\n')}文\n`);
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'keywords') }),
-      /^Error: docs\/a\.mdx:7: "keywords" are for \/docs\/a#nowhere, which the search does not have$/,
+      /^Error: docs\/a\.mdx:7: "keywords" name \/docs\/a#nowhere, which is not in the search index$/,
     );
   });
   test('an unknown component stops with the file', async () => {
@@ -384,7 +384,7 @@ describe('OpenAPI documents', () => {
 
 describe('settings', () => {
   const cases: readonly [Record<string, string>, RegExp][] = [
-    [{ SITE_ENVIRONMENT: 'test' }, /SITE_ENVIRONMENT: "test" is none of production, staging, development/],
+    [{ SITE_ENVIRONMENT: 'test' }, /SITE_ENVIRONMENT: "test" is not one of production, staging, development/],
     [{ SITE_URL: 'docs' }, /SITE_URL: "docs" is not an address/],
     [{ SITE_API_URL: 'ftp://x' }, /SITE_API_URL: .* must begin with http/],
     [{ SITE_NAME: ' ' }, /SITE_NAME: 1 to 80 characters/],
@@ -394,8 +394,8 @@ describe('settings', () => {
     ],
     [{ SITE_URL: 'https://docs.example/#a' }, /SITE_URL: .* must have no query and no hash/],
     [{ SITE_URL: 'https://docs.example/?' }, /SITE_URL: .* must have no query and no hash/],
-    [{ SITE_URL: 'https://docs.example/a\nb' }, /SITE_URL: .*a\\nb" holds a space, a quote, \$/],
-    [{ SITE_URL: 'https://docs.example/a b' }, /SITE_URL: .* holds a space/],
+    [{ SITE_URL: 'https://docs.example/a\nb' }, /SITE_URL: .*a\\nb" contains a space, a quote, \$/],
+    [{ SITE_URL: 'https://docs.example/a b' }, /SITE_URL: .* contains a space/],
     [
       { SITE_API_URL: 'https://user:secret@api.example' },
       /SITE_API_URL: the address must have no user and no password$/,
@@ -404,16 +404,16 @@ describe('settings', () => {
       { SITE_API_URL: 'https://user@api.example' },
       /SITE_API_URL: the address must have no user and no password$/,
     ],
-    [{ SITE_API_URL: "https://api.example/'$(id)" }, /SITE_API_URL: .* holds a space, a quote/],
-    [{ SITE_API_URL: 'https://api.example/$HOME' }, /SITE_API_URL: .* holds a space, a quote, \$/],
-    [{ SITE_TOKEN_URL: 'https://auth.example/`id`' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
-    [{ SITE_TOKEN_URL: 'https://auth.example/"' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
-    [{ SITE_TOKEN_URL: 'https://auth.example/a\\b' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_API_URL: "https://api.example/'$(id)" }, /SITE_API_URL: .* contains a space, a quote/],
+    [{ SITE_API_URL: 'https://api.example/$HOME' }, /SITE_API_URL: .* contains a space, a quote, \$/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/`id`' }, /SITE_TOKEN_URL: .* contains a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/"' }, /SITE_TOKEN_URL: .* contains a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/a\\b' }, /SITE_TOKEN_URL: .* contains a space, a quote/],
     [{ SITE_TOKEN_URL: 'https:/auth.example' }, /SITE_TOKEN_URL: .* must begin with http/],
     [{ SITE_INQUIRY_URL: 'https://' }, /SITE_INQUIRY_URL: .* is not an address/],
     [
       { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/\\evil.example/x.md' },
-      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* holds a space/,
+      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* contains a space/,
     ],
     [
       { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/a/../b.md' },
@@ -427,10 +427,10 @@ describe('settings', () => {
       { SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: 'ftp://x' },
       /SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: .* must begin with/,
     ],
-    [{ SITE_PORT: 'abc' }, /SITE_PORT: "abc" is no port/],
-    [{ SITE_PORT: '65536' }, /SITE_PORT: "65536" is no port/],
+    [{ SITE_PORT: 'abc' }, /SITE_PORT: "abc" is not a port/],
+    [{ SITE_PORT: '65536' }, /SITE_PORT: "65536" is not a port/],
     [{ SITE_NAME: 'a\nb' }, /SITE_NAME: .* one line/],
-    [{ SITE_COLOUR: 'red' }, /SITE_COLOUR: no such setting/],
+    [{ SITE_COLOUR: 'red' }, /SITE_COLOUR: unknown setting/],
     [{ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '//other.example' }, /SITE_ANNOUNCEMENTS_URL_PRODUCTION/],
   ];
   for (const [env, expected] of cases) {
@@ -470,7 +470,7 @@ describe('settings', () => {
     const at = join(folder, 'announced');
     assert.throws(() => writeOutputs(site, wrong, at, join(folder, 'out')), {
       message:
-        'SITE_ANNOUNCEMENTS_URL_PRODUCTION: "/nope.md" is no file of the site (content/announcements, static)',
+        'SITE_ANNOUNCEMENTS_URL_PRODUCTION: "/nope.md" is not a file of the site (content/announcements, static)',
     });
     for (const url of ['/announcements/production.md', '/news.md', 'https://news.example/a.md']) {
       writeOutputs(site, readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: url }), at, join(folder, 'out'));

@@ -110,7 +110,7 @@ describe('a build that fails leaves the last good one', () => {
   test('a script that the build does not know', async () => {
     const folder = built({ 'index.html': `${page('bad')}<script>known()</script><script>alert(1)</script>` });
     await assert.rejects(make(folder, ['/index.html']), {
-      message: '/: the build does not know the inline script "alert(1)"',
+      message: '/: the inline script "alert(1)" is not allowed',
     });
     assert.equal(shown(), page('good'));
   });
