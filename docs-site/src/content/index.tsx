@@ -106,7 +106,7 @@ function Table(props: { readonly children?: ReactNode }): ReactElement {
   );
 }
 
-/** What guides may use; markdown's own elements included. */
+/** Components of guides, including replacements for Markdown elements. */
 export const components = {
   h2: heading('h2'),
   h3: heading('h3'),

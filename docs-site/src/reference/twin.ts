@@ -117,7 +117,7 @@ function operationText(
   ].filter((one) => one !== '');
 }
 
-/** The `.md` twin: all that the page says, for readers and programs that want text. */
+/** The `.md` twin: the whole content of the page as Markdown. */
 export function twinOf(input: ApiInput, title: string, groups: readonly Group[]): string {
   const { info } = input.document;
   const related = relations(input);

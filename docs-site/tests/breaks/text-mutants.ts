@@ -28,7 +28,7 @@ export const textMutants: readonly TextMutant[] = [
     change: (text) =>
       text
         .replace("'    timeout=30,'", "'    timeout=0,'")
-        .replace("'{{integratorUrl}}'", 'exampleDestination'),
+        .replace("'{{integratorUrl}}'", 'exampleEndpoint'),
     reader: 'unit/api-samples.test.ts',
   },
   {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { ja } from '../../src/strings/ja.ts';
-import { mostBytes } from '../../src/theme/Announcements/load.ts';
+import { maxBytes } from '../../src/theme/Announcements/load.ts';
 import { parserLoadTimeoutMs, parseTimeoutMs } from '../../src/theme/Announcements/parser.ts';
 import { heldTimer, hydrated, runHeldTimer } from '../support/browser.ts';
 import { check, desktop, disturbed } from '../support/check.ts';
@@ -107,7 +107,7 @@ describe('announcements', () => {
     }
     return shown;
   };
-  const filled = (pattern: string) => pattern.repeat(Math.floor(mostBytes / pattern.length));
+  const filled = (pattern: string) => pattern.repeat(Math.floor(maxBytes / pattern.length));
   for (const [name, body] of [
     ['emphasis', filled('*a_')],
     ['emphasis of three kinds', filled('a*b_c~d')],
@@ -235,9 +235,9 @@ describe('announcements', () => {
     },
   );
   disturbed('more than 64 KiB is not read to its end', desktop, async ({ page, front }) => {
-    await show(page, front, 'a'.repeat(mostBytes + 1));
+    await show(page, front, 'a'.repeat(maxBytes + 1));
     await page.getByText(/文書が大きすぎます/).waitFor();
-    await show(page, front, 'a'.repeat(mostBytes));
+    await show(page, front, 'a'.repeat(maxBytes));
     assert.equal(await page.locator('.information .prose').count(), 1);
   });
   for (const contentType of ['text/html; charset=utf-8', 'application/json', '']) {

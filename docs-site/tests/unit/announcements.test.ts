@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mostElements, renderAnnouncements } from '../../src/theme/Announcements/document.ts';
+import { maxElements, renderAnnouncements } from '../../src/theme/Announcements/document.ts';
 
 const origin = 'https://site.example';
 const render = (markdown: string) => renderAnnouncements(markdown, `${origin}/news/now.md`, origin);
@@ -90,6 +90,6 @@ describe('announcements: the document', () => {
     });
   }
   test('the largest number of elements is shown', () => {
-    assert.equal(render('a\n\n'.repeat(mostElements)).match(/<p>/g)?.length, mostElements);
+    assert.equal(render('a\n\n'.repeat(maxElements)).match(/<p>/g)?.length, maxElements);
   });
 });

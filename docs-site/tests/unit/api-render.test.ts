@@ -256,9 +256,9 @@ test('two fields with one anchor stop the build with both places', () => {
 test('a reference that leads to itself or nowhere stops the build with its place', () => {
   const self = { $ref: '#/components/schemas/A' };
   for (const [schemas, reason] of [
-    [{ A: self }, /leads back to itself/],
-    [{ A: { allOf: [self] } }, /leads back to itself/],
-    [{}, /points to nothing/],
+    [{ A: self }, /refers to itself/],
+    [{ A: { allOf: [self] } }, /refers to itself/],
+    [{}, /has no target/],
   ] as const) {
     assert.throws(
       () => body({ type: 'object', properties: { a: self } }, { schemas }),

@@ -18,7 +18,7 @@ import {
   textOf,
 } from './api-support.ts';
 
-const { judge, sign } = await loadBundled<typeof import('../../src/behaviour/signature.ts')>(
+const { compareSignatures, sign } = await loadBundled<typeof import('../../src/behaviour/signature.ts')>(
   'src/behaviour/signature.ts',
 );
 
@@ -258,12 +258,12 @@ test('the calculator in the browser makes the signatures of the platform', async
     simple: '71a0892b23b2cc958a1693ecde371fa464ea8408053f8b5e6db3ec2530e7f774',
     standard: 'v1,AXhrvpjfAkAsdE8W8Ow3bHTNHo6q24SlJkWy33LXWDw=',
   });
-  assert.equal(judge(` v1,other ${result.standard}`, result), 'matches');
-  assert.equal(judge(result.simple, result), 'matches');
-  assert.equal(judge(result.simple.replace('7', '8'), result), 'differs');
-  assert.equal(judge('', { ...result, standard: '' }), 'differs');
-  assert.equal(judge(` other ${result.simple.toUpperCase()}`, result), 'capitals');
-  assert.equal(judge(result.standard.toUpperCase(), result), 'differs');
+  assert.equal(compareSignatures(` v1,other ${result.standard}`, result), 'matches');
+  assert.equal(compareSignatures(result.simple, result), 'matches');
+  assert.equal(compareSignatures(result.simple.replace('7', '8'), result), 'differs');
+  assert.equal(compareSignatures('', { ...result, standard: '' }), 'differs');
+  assert.equal(compareSignatures(` other ${result.simple.toUpperCase()}`, result), 'capitals');
+  assert.equal(compareSignatures(result.standard.toUpperCase(), result), 'differs');
   assert.equal((await sign({ ...input, id: '' })).standard, '');
 });
 

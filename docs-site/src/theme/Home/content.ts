@@ -32,7 +32,7 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** The words of the home page, for the page and for its `.md` twin. */
+/** Texts of the home page and of its `.md` twin. */
 export const home = {
   name: 'ホーム',
   description:
