@@ -15,7 +15,7 @@ const htmlExtensions = [gfmTableHtml(), gfmAutolinkLiteralHtml(), gfmStrikethrou
 
 export interface MarkdownOptions {
   /** Maps the level of a heading, 1 to 6. */
-  readonly heading?: (rank: number) => number;
+  readonly heading?: (level: number) => number;
   /** Maps an address. If it returns undefined, only the text of the link or the `alt` of the image is written. */
   readonly address?: (address: string, isImage: boolean) => string | undefined;
 }
@@ -34,7 +34,7 @@ const bareAddress = /^(https?:\/\/[!-;=?-~]+)([^\p{ASCII}].*)$/isu;
  */
 export function renderMarkdown(
   text: string,
-  { heading = (rank) => rank, address = safeAddress }: MarkdownOptions = {},
+  { heading = (level) => level, address = safeAddress }: MarkdownOptions = {},
 ): string {
   const written = (href: string, isImage: boolean) => {
     const found = href === '' ? undefined : address(href.replaceAll('&amp;', '&'), isImage);
@@ -54,7 +54,7 @@ export function renderMarkdown(
   };
   // micromark escapes every < of the text, so all tags here are from micromark.
   return micromark(text, { extensions, htmlExtensions })
-    .replace(/(<\/?h)([1-6])/g, (_, tag: string, rank: string) => tag + Math.min(6, heading(Number(rank))))
+    .replace(/(<\/?h)([1-6])/g, (_, tag: string, level: string) => tag + Math.min(6, heading(Number(level))))
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replace(/<table>.*?<\/table>/gs, '<div class="table" tabindex="0">$&</div>')
     .replace(/<img src="([^"]*)" alt="([^"]*)"[^>]*>/g, image)

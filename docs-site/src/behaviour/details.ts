@@ -21,7 +21,7 @@ function followHash(): void {
   if (element && reveal(element)) element.scrollIntoView();
 }
 
-/** Opens closed details when the hash points into them. The expand button opens or closes all details of its section. */
+/** Opens closed details when the hash points into them. The expand button opens or closes all details in its section. */
 export function startDetails(): void {
   onFragment(() => followHash());
   window.addEventListener('hashchange', followHash);

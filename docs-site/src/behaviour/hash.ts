@@ -9,7 +9,7 @@ export function repaired(address: string): string {
   }
 }
 
-/** Repairs hashes of links. The head script repairs the browser's address before Gatsby starts (theme/headScript.ts). */
+/** Repairs the hashes of links. The head script repairs the page's address before Gatsby starts (theme/headScript.ts). */
 export function watchHashes(): void {
   const router = window as unknown as { ___navigate(to: unknown, options?: object): void };
   const navigate = router.___navigate;

@@ -27,7 +27,7 @@ function viewOf(input: ApiInput): View {
     input,
     related: relations(input),
     html: (text) =>
-      linkCode(renderMarkdown(joinLines(text), { heading: (rank) => rank + 1 }).trim(), addresses),
+      linkCode(renderMarkdown(joinLines(text), { heading: (level) => level + 1 }).trim(), addresses),
     addressOf: (name) => addresses.get(name),
   };
 }

@@ -1,6 +1,6 @@
 import type { SearchRecord, SidebarCategory, TocItem } from '../types';
 
-/** A JSON value. Numbers that JavaScript cannot reproduce (`1.0`, above 2^53) are `JSON.rawJSON` (build/numerals.ts). */
+/** A JSON value. Numbers that JavaScript cannot reproduce (`1.0`, over 2^53) are `JSON.rawJSON` (build/numerals.ts). */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export type Schema = boolean | Readonly<Record<string, unknown>>;

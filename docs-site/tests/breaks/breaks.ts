@@ -1,16 +1,16 @@
 /**
- * A seeded break: one thing that the site relies on is taken away or spoilt. A check that no break makes fail
- * proves nothing.
+ * A seeded break: a fault in the built site, for example no scripts or no styles. A check that does not fail under any
+ * break proves nothing.
  */
 export interface Break {
   readonly name: string;
-  /** The changed content of a text file of the build; undefined: the file stays. */
+  /** Returns the changed content of a text file of the build; undefined if the file is unchanged. */
   readonly change?: (file: string, text: string) => string | undefined;
-  /** Runs in every page before its own scripts. */
+  /** Runs in every page before its scripts. */
   readonly before?: string;
-  /** The policy of every page allows any inline script. */
+  /** The CSP of every page allows any inline script. */
   readonly anyInline?: true;
-  /** `hydrated` returns at once, because the pages cannot be hydrated. */
+  /** The pages cannot be hydrated, so `hydrated` returns at once. */
   readonly noHydration?: true;
 }
 
@@ -30,7 +30,7 @@ const inStyles = (change: (css: string) => string) => (file: string, text: strin
   );
 };
 
-/** Listeners of these events are never called. */
+/** Script that ignores listeners of these events. */
 const deaf = (...events: readonly string[]): string => `{
   const deaf = new Set(${JSON.stringify(events)});
   const add = EventTarget.prototype.addEventListener;
@@ -39,7 +39,7 @@ const deaf = (...events: readonly string[]): string => `{
   };
 }`;
 
-/** The attribute is removed wherever it appears. */
+/** Script that removes matching attributes from all elements. */
 const without = (pattern: RegExp): string => `{
   const pattern = ${pattern};
   const strip = (one) => {
@@ -211,7 +211,7 @@ export const breaks: readonly Break[] = [
   },
 ];
 
-/** Text that does not compress; the same each time. */
+/** Pseudo-random text that does not compress; the same in each run. */
 function randomText(length: number): string {
   let state = 1;
   let text = '';

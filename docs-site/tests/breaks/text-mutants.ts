@@ -1,12 +1,12 @@
-/** A changed text of a source or of the built server. */
+/** A mutant that changes the text of a source or of the built server. */
 export interface TextMutant {
   readonly file: string;
   readonly change: (text: string) => string;
-  /** The test file that it is for; other files would fail in their preparation. */
+  /** Test file for this mutant. Other test files would fail in their setup. */
   readonly reader: string;
 }
 
-/** For tests that read texts, tables or the result of the build: the switches of `instrument.ts` change none of these. */
+/** Mutants for tests that read texts, tables or build results, which the switches of `instrument.ts` do not change. */
 export const textMutants: readonly TextMutant[] = [
   {
     file: 'src/pages/index.tsx',

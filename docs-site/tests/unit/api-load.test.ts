@@ -50,7 +50,7 @@ const load = (text: string) => {
   return loadApi(folder, 'cws_api');
 };
 
-test('a good document is loaded, numbers in examples as they are written, limits as numbers', async () => {
+test('a valid document keeps the text of numbers in examples; limits are numbers', async () => {
   const { document, route } = await load(good);
   assert.equal(route, '/apis/v1/cws_api');
   const text = JSON.stringify(document);
@@ -70,7 +70,7 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
     /^cws_api\.yaml:10: .*sumary/,
   ],
   [
-    'a reference to nothing',
+    'a reference without a target',
     (text) => text.replace('schemas/A" }', 'schemas/B" }'),
     /^cws_api\.yaml:21: .*[Rr]ef/,
   ],
@@ -80,7 +80,7 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
     /^cws_api\.yaml:\d+: .*operationId/,
   ],
   [
-    'an operationId twice',
+    'a duplicate operationId',
     (text) =>
       text.replace(
         'components:',
@@ -132,7 +132,7 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
 ];
 
 for (const [what, change, reason] of bad) {
-  test(`${what} stops with file, line and reason, on one screen`, async () => {
+  test(`${what} stops the build with file, line and reason, on one screen`, async () => {
     const text = change(good);
     assert.notEqual(text, good);
     await assert.rejects(load(text), (error: Error) => {
@@ -143,14 +143,14 @@ for (const [what, change, reason] of bad) {
   });
 }
 
-test('a document that is not there stops with its name', async () => {
+test('a missing document stops the build with its name', async () => {
   await assert.rejects(
     loadApi(join(folder, 'none'), 'cws_api'),
     /^Error: cws_api\.yaml: cannot be read \(ENOENT\)$/,
   );
 });
 
-test('what the renderer refuses has the line of the call', async () => {
+test('an error of the renderer has the line of the call', async () => {
   const api = await load(
     good.replace('"d e": { type: string }', '"d e": { type: string }\n        d_e: { type: string }'),
   );

@@ -26,7 +26,7 @@ export function renderAnnouncements(document: string, base: string, origin: stri
   const text = withoutTitle(document);
   const html = renderMarkdown(text, {
     // The page already has an h1.
-    heading: (rank) => Math.max(2, rank),
+    heading: (level) => Math.max(2, level),
     address: (address, isImage) => safeAddress(address, isImage, base, origin),
   });
   const elements = html.match(/<[a-z]/g)?.length ?? 0;
