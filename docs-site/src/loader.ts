@@ -117,7 +117,7 @@ async function failed(target: string, navigation: number): Promise<void> {
   setLoading(false);
   if (session.get() === target) return showNotice(target);
   const next = isReached ? 'it is loaded again as a whole' : 'the server cannot be reached';
-  // biome-ignore lint/suspicious/noConsole: the specification asks for a logged warning
+  // biome-ignore lint/suspicious/noConsole: the specification requires a logged warning
   console.warn(`The page ${target} could not be loaded; ${next}.`);
   if (!isReached) return showNotice(target);
   session.set(target);

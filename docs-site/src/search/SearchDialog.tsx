@@ -87,8 +87,8 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
     if (engine && isFocusLost()) input.current?.focus();
   }, [engine]);
 
-  const asked = query.trim() !== '';
-  const found = useMemo(() => (asked && engine ? engine.find(query) : none), [asked, engine, query]);
+  const hasQuery = query.trim() !== '';
+  const found = useMemo(() => (hasQuery && engine ? engine.find(query) : none), [hasQuery, engine, query]);
   const { hits } = found;
   const chosen = Math.min(active, hits.length - 1);
 
@@ -117,7 +117,7 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
     ? ja.search.failed
     : !engine
       ? ja.search.loading
-      : !asked
+      : !hasQuery
         ? ja.search.hint
         : hits.length === 0
           ? ja.search.none(query.trim())

@@ -84,11 +84,11 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
 
   /** Sorts the records by score. Of records that look the same in the results, keeps the first. */
   function rank(scores: ReadonlyMap<number, number>, query: string): SearchRecord[] {
-    const asked = indexTerms(query).join(' ');
+    const queried = indexTerms(query).join(' ');
     const all = [...scores].flatMap(([id, score]) => {
       const [record, title = ''] = [records[id], titles[id]];
       if (!record) return [];
-      return [{ record, score: title.includes(asked) ? score * (1 + asked.length / title.length) : score }];
+      return [{ record, score: title.includes(queried) ? score * (1 + queried.length / title.length) : score }];
     });
     all.sort((a, b) => b.score - a.score);
     const seen = new Set<string>();

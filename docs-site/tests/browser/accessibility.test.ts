@@ -82,7 +82,7 @@ async function changeTheme(page: Page, theme: (typeof themes)[number]): Promise<
   await page.waitForFunction((wanted) => document.documentElement.dataset['theme'] === wanted, theme);
 }
 
-describe('axe finds nothing', () => {
+describe('axe reports no violations', () => {
   for (const route of [...routes, '/docs/components']) {
     check(`on ${route}, ${themes.join(' and ')}, ${widths.join(' and ')} pixels`, still, async ({ page }) => {
       await page.goto(route);

@@ -381,7 +381,7 @@ describe('announcements', () => {
       await retry.press('Enter');
       await page.locator('.information__error').waitFor({ state: 'detached' });
       await loaded(page);
-      await page.waitForFunction((said) => document.activeElement?.textContent?.trim() === said, expected);
+      await page.waitForFunction((text) => document.activeElement?.textContent?.trim() === text, expected);
     }
   });
   disturbed('a focus that has moved while Retry loads stays there', desktop, async ({ page, proxy }) => {

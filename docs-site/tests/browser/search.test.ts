@@ -14,7 +14,7 @@ async function open(page: Page, route = '/'): Promise<void> {
   await hydrated(page);
 }
 
-async function ask(page: Page, query: string): Promise<void> {
+async function search(page: Page, query: string): Promise<void> {
   await input(page).fill(query);
   await page.waitForFunction(() =>
     /見つかりました|見つかりませんでした/.test(document.querySelector('.search__status')?.textContent ?? ''),
@@ -51,7 +51,7 @@ describe('search', () => {
   check('the arrow keys select a hit, and Enter opens its heading', desktop, async ({ page }) => {
     await open(page);
     await page.keyboard.press('/');
-    await ask(page, 'notify-battery');
+    await search(page, 'notify-battery');
     const hits = page.locator('.search__hit');
     assert.equal(await hits.nth(0).getAttribute('aria-selected'), 'true');
     await page.keyboard.press('ArrowUp');
@@ -77,7 +77,7 @@ describe('search', () => {
     await page.keyboard.press('/');
     for (const { query, first, none } of queries) {
       await input(page).fill('');
-      await ask(page, query);
+      await search(page, query);
       const hits = page.locator('.search__hit');
       if (none) assert.equal(await hits.count(), 0, query);
       else if (first)
@@ -93,14 +93,14 @@ describe('search', () => {
     async ({ page }) => {
       await open(page);
       await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
-      await ask(page, 'webhook-id 重複');
+      await search(page, 'webhook-id 重複');
       const hit = page.locator('.search__hit').first();
       assert.ok((await hit.locator('.search__excerpt mark').allTextContents()).includes('webhook-id'));
-      await ask(page, 'デバイス');
+      await search(page, 'デバイス');
       await status(page)
         .getByText(/^\d{2,} 件見つかりました。上位 30 件を表示しています$/)
         .waitFor();
-      await ask(page, '録画 冷蔵庫');
+      await search(page, '録画 冷蔵庫');
       await status(page)
         .getByText(/^すべての語を含むものはありません。一部の語で \d+ 件/)
         .waitFor();
@@ -113,7 +113,7 @@ describe('search', () => {
   check('a field of both request and response is shown with its part of the call', desktop, async ({ page }) => {
     await open(page);
     await page.keyboard.press('/');
-    await ask(page, 'deviceEvent');
+    await search(page, 'deviceEvent');
     const paths = await page.locator('.search__path').allTextContents();
     assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 本文'), paths.join('\n'));
     assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));

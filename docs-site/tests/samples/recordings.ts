@@ -94,7 +94,7 @@ export function testRecordings(platform: Platform, guide: Guide, language: Langu
     const functions = start(guide, language, python, storage.origin);
     t.after(() => functions.stop());
     storage.answer = (response, body) => {
-      functions.ask(body).then(
+      functions.call(body).then(
         (urls) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(urls)),
         () => response.writeHead(500).end(),
       );
@@ -114,7 +114,7 @@ export function testRecordings(platform: Platform, guide: Guide, language: Langu
     assert.equal(body.message, undefined);
     assert.ok(storage.requests.every(({ verified }) => verified));
 
-    const [completion, ...others] = (await functions.ask(body)) as Completion[];
+    const [completion, ...others] = (await functions.call(body)) as Completion[];
     assert.deepEqual(others, []);
     const [file] = recording.webmFiles;
     const parts = storage.stored.filter((one) => one.file === file);
@@ -163,7 +163,7 @@ function start(guide: Guide, language: Language, python: string, storage: string
     for (const one of waiting.splice(0)) one.reject(new Error(`${file} ended`));
   });
   return {
-    ask: (body: unknown): Promise<unknown> =>
+    call: (body: unknown): Promise<unknown> =>
       new Promise((resolve, reject) => {
         waiting.push({ resolve, reject });
         child.stdin?.write(`${JSON.stringify(body)}\n`);

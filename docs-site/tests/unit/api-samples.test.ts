@@ -188,7 +188,7 @@ test('the Python sample of a call sends the same request', {
 
 test('quotes, backslashes, template marks and placeholders in examples reach the server unchanged', async () => {
   const value = {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it must come through
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of an example
     "it's": 'a\\b "c" $HOME `id` ${x} {{foo}} {{apiUrl}}\n日本',
     né: [] as unknown[],
     empty: {},

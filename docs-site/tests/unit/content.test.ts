@@ -141,7 +141,7 @@ describe('guides', () => {
       message: /"norun" of the code block is empty/,
     });
   });
-  const refused: readonly [string, RegExp][] = [
+  const rejected: readonly [string, RegExp][] = [
     ['<script>alert(1)</script>', /^f\.mdx:3: <script> is not allowed in a guide/],
     ['text <img src="x" onError="alert(1)" />', /^f\.mdx:3: <img> is not allowed/],
     ['<iframe src="https://other.example" />', /^f\.mdx:3: <iframe> is not allowed/],
@@ -168,7 +168,7 @@ describe('guides', () => {
     ['```bash title="{{apiUrl}}"\nx\n```', /^f\.mdx:3: \{\{apiUrl\}\}: reader values/],
     ['[x]({{nobody}})', /^f\.mdx:3: \{\{nobody\}\}: reader values are allowed/],
   ];
-  for (const [body, expected] of refused) {
+  for (const [body, expected] of rejected) {
     test(`${JSON.stringify(body)} stops the build with file, line and reason`, async () => {
       await assert.rejects(compile(`before\n\n${body}\n`), (error: Error) => {
         assert.match(error.message, expected);
