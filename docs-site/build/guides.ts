@@ -44,16 +44,16 @@ const attributesOf = (tag: string): Record<string, string> =>
   Object.fromEntries([...tag.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
 
 /** Markdown of the components of src/content that have text attributes. Other components only wrap their content. */
-const asMarkdown: Readonly<Record<string, (attributes: Record<string, string>, words: TwinWords) => string>> = {
+const asMarkdown: Readonly<Record<string, (attributes: Record<string, string>, words: AdmonitionTitles) => string>> = {
   Card: ({ to, title }) => `### [${title}](${to})`,
-  Admonition: ({ type = 'note', title }, words) => `**${title ?? words[type as keyof TwinWords]}**`,
+  Admonition: ({ type = 'note', title }, words) => `**${title ?? words[type as keyof AdmonitionTitles]}**`,
   Figure: ({ src, alt, caption }) => `![${alt}](${src})${caption ? `\n\n${caption}` : ''}`,
 };
 
 /** Default titles of admonitions. */
-export type TwinWords = Readonly<Record<'note' | 'tip' | 'warning' | 'danger', string>>;
+export type AdmonitionTitles = Readonly<Record<'note' | 'tip' | 'warning' | 'danger', string>>;
 
-function proseOf(text: string, words: TwinWords): string {
+function proseOf(text: string, words: AdmonitionTitles): string {
   return (
     text
       // The title of a drawing replaces the drawing.
@@ -68,19 +68,19 @@ function proseOf(text: string, words: TwinWords): string {
   );
 }
 
-/** The `.md` twin of a guide: its source without front matter and components, with example values. */
-export function twinOf(
+/** The Markdown version of a guide: its source without front matter and components, with example values. */
+export function markdownOf(
   { data, source }: Pick<Guide, 'data' | 'source'>,
   values: (text: string) => string,
-  words: TwinWords,
+  words: AdmonitionTitles,
 ): string {
   const body = source.replace(/^---[\s\S]*?\n---\n/, '');
-  let twin = '';
+  let markdown = '';
   let at = 0;
   for (const { 0: block, index } of body.matchAll(fence)) {
-    twin += proseOf(body.slice(at, index), words) + block.replace(/^(`{3,}\w+) .*/, '$1');
+    markdown += proseOf(body.slice(at, index), words) + block.replace(/^(`{3,}\w+) .*/, '$1');
     at = index + block.length;
   }
-  twin += proseOf(body.slice(at), words);
-  return `# ${data.title}\n\n${data.description}\n\n${values(twin).trim()}\n`;
+  markdown += proseOf(body.slice(at), words);
+  return `# ${data.title}\n\n${data.description}\n\n${values(markdown).trim()}\n`;
 }

@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.ts';
 import type { Source } from './check-links.ts';
 import { ContentError } from './front-matter.ts';
-import { type Guide, loadGuides, twinOf } from './guides.ts';
+import { type Guide, loadGuides, markdownOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
 import { type LoadedApi, loadApis, withLocation } from './openapi.ts';
 import { type OwnPage, ownPages } from './own-pages.ts';
@@ -15,7 +15,7 @@ import { exampleValues, fill } from './values.ts';
 export interface BuiltPage {
   readonly page: DocumentPage;
   readonly html: string;
-  readonly twin: string;
+  readonly markdown: string;
 }
 
 export interface Site {
@@ -57,7 +57,7 @@ function guidePages(
   guides: readonly Guide[],
   guidesLabel: string,
   render: (guide: Guide) => string,
-  twin: (guide: Guide) => string,
+  markdown: (guide: Guide) => string,
 ): BuiltPage[] {
   const sidebar = guideSidebar(guides, guidesLabel);
   const order = guides.filter((one) => !one.data.unlisted);
@@ -72,7 +72,7 @@ function guidePages(
     const isRoot = route === '/docs';
     return {
       html,
-      twin: twin(guide),
+      markdown: markdown(guide),
       page: {
         kind: 'guide',
         route,
@@ -160,7 +160,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
         throw new Error(`${guide.file}: ${(error as Error).message}`);
       }
     },
-    (guide) => twinOf(guide, (text) => fill(text, values), renderer.ja.admonition),
+    (guide) => markdownOf(guide, (text) => fill(text, values), renderer.ja.admonition),
   );
   const references = apis.map((api) => apiPage(api, apis, renderer, highlight));
   return {
@@ -202,7 +202,7 @@ function apiPage(
     search: page.search,
     built: {
       html,
-      twin: page.text,
+      markdown: page.text,
       page: {
         kind: 'api',
         route,

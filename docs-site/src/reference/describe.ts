@@ -8,7 +8,7 @@ import { ApiError, headerOf, operationsOf, sharedHeaderAnchor } from './model';
 import { relations } from './related';
 import { signatureAnchor } from './samples';
 import { anchorPart } from './shape';
-import { twinOf } from './twin';
+import { markdownOf } from './markdown';
 import type { ApiInput, ApiPage, Field, OpenApiDocument, Operation, Shape } from './types';
 
 export interface Part {
@@ -271,6 +271,6 @@ export function describeApi(input: ApiInput): ApiPage {
       ),
       ...searchOf(input, title),
     ],
-    text: twinOf(input, title, groups),
+    text: markdownOf(input, title, groups),
   };
 }

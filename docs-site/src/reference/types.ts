@@ -41,7 +41,7 @@ export interface ApiPage {
   readonly toc: readonly TocItem[];
   readonly sidebar: readonly SidebarCategory[];
   readonly search: readonly SearchRecord[];
-  /** The `.md` twin. */
+  /** Markdown version of the page. */
   readonly text: string;
 }
 

@@ -52,7 +52,7 @@ export const textMutants: readonly TextMutant[] = [
     reader: 'unit/api-page.test.ts',
   },
   {
-    file: 'src/reference/twin.ts',
+    file: 'src/reference/markdown.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text.
     change: (text) => text.replace(/\*\*\$\{answer\.status\}\*\*/, () => '${answer.status}'),
     reader: 'unit/api-page.test.ts',
@@ -63,7 +63,7 @@ export const textMutants: readonly TextMutant[] = [
     reader: 'unit/api-page.test.ts',
   },
   {
-    file: 'src/reference/twin.ts',
+    file: 'src/reference/markdown.ts',
     change: (text) => text.replace(/ \{#\$\{operation\.id\}\}/, () => ''),
     reader: 'unit/api-page.test.ts',
   },

@@ -64,7 +64,7 @@ for (const name of apiNames) {
       assert.ok(dom.elements.every((one) => Object.keys(one.attribs).every((key) => !key.startsWith('on'))));
     });
 
-    test(`${name}: the .md twin contains every call, field and status`, () => {
+    test(`${name}: the Markdown version contains every call, field and status`, () => {
       for (const { id, path, value } of operations) {
         for (const one of [id, path, value.summary]) assert.ok(page.text.includes(one), one);
         for (const status of Object.keys(value['responses'] as Members))
@@ -72,18 +72,18 @@ for (const name of apiNames) {
       }
       for (const record of page.search.filter((one) => one.kind === 'field')) {
         const key = record.title.split('.').at(-1) ?? '';
-        assert.ok(page.text.includes(key), `${record.title} is not in the twin`);
+        assert.ok(page.text.includes(key), `${record.title} is not in the Markdown version`);
       }
     });
 
-    test(`${name}: a line break in Japanese text leaves no space in the twin and in the search`, () => {
+    test(`${name}: a line break in Japanese text leaves no space in the Markdown version and in the search`, () => {
       const lines = page.text.split('\n');
       assert.ok(lines.length > 100);
       for (const line of lines) assert.doesNotMatch(line, /、(?: |$)/);
       for (const { text } of page.search) assert.doesNotMatch(text, /、 /);
     });
 
-    test(`${name}: the heading of a call in the twin has its anchor`, () => {
+    test(`${name}: the heading of a call in the Markdown version has its anchor`, () => {
       const lines = page.text.split('\n');
       for (const { id, value } of operations)
         assert.ok(

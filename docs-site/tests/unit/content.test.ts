@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readFrontMatter } from '../../build/front-matter.ts';
 import { guideComponents } from '../../build/guide-rules.ts';
-import { twinOf } from '../../build/guides.ts';
+import { markdownOf } from '../../build/guides.ts';
 import { createHighlight, type Highlight } from '../../build/highlight.ts';
 import { compileGuide } from '../../build/mdx.ts';
 import { loadApi } from '../../build/openapi.ts';
@@ -34,46 +34,46 @@ const write = (path: string, text: string) => {
 const front = (extra = '', title = 'T', position = 1) =>
   `---\ntitle: ${title}\nposition: ${position}\ndescription: d\n${extra}---\n`;
 
-describe('the .md twin of a guide', () => {
+describe('the Markdown version of a guide', () => {
   const words = { note: '補足', tip: 'ヒント', warning: '注意', danger: '重要' };
-  const twin = (body: string) =>
-    twinOf({ data: { title: 'T', position: 1, description: 'd' }, source: front() + body }, String, words)
+  const markdown = (body: string) =>
+    markdownOf({ data: { title: 'T', position: 1, description: 'd' }, source: front() + body }, String, words)
       .split('\n')
       .slice(4)
       .join('\n');
 
   test('keeps the titles and the addresses of cards', () => {
     assert.equal(
-      twin('<Cards>\n\n<Card to="/docs/x" title="概要">\n\n説明\n\n</Card>\n\n</Cards>\n'),
+      markdown('<Cards>\n\n<Card to="/docs/x" title="概要">\n\n説明\n\n</Card>\n\n</Cards>\n'),
       '### [概要](/docs/x)\n\n説明\n',
     );
   });
   test('keeps the title of a box, or uses the name of its type', () => {
-    const box = (attributes: string) => twin(`<Admonition ${attributes}>\n\n文\n\n</Admonition>\n`);
+    const box = (attributes: string) => markdown(`<Admonition ${attributes}>\n\n文\n\n</Admonition>\n`);
     assert.equal(box('type="danger" title="鍵"'), '**鍵**\n\n文\n');
     assert.equal(box('type="warning"'), '**注意**\n\n文\n');
   });
   test('contains the alt text of a picture and the title of a drawing', () => {
-    assert.equal(twin('<Figure src="/a.png" alt="図" caption="説明" />\n'), '![図](/a.png)\n\n説明\n');
+    assert.equal(markdown('<Figure src="/a.png" alt="図" caption="説明" />\n'), '![図](/a.png)\n\n説明\n');
     assert.equal(
-      twin(
+      markdown(
         '<figure className="figure">\n  <svg viewBox="0 0 1 1">\n    <title id="t">図</title>\n    <text x="1">語</text>\n  </svg>\n  <figcaption>説明</figcaption>\n</figure>\n',
       ),
       '図\n\n説明\n',
     );
   });
   test('keeps the anchors of headings', () => {
-    assert.equal(twin('## 見出し {#id}\n\n文\n'), '## 見出し {#id}\n\n文\n');
+    assert.equal(markdown('## 見出し {#id}\n\n文\n'), '## 見出し {#id}\n\n文\n');
   });
   test('does not change code, and keeps a blank line after a heading', () => {
     const code = '```js title="a" sample="b"\n<Card to="/x" title="y">\n## h {#id}\n```\n';
-    assert.equal(twin(`## 見出し\n\n${code}`), `## 見出し\n\n${code.replace(/ title.*/, '')}`);
+    assert.equal(markdown(`## 見出し\n\n${code}`), `## 見出し\n\n${code.replace(/ title.*/, '')}`);
   });
   test('contains no markup of components in any guide', async () => {
     const { pages } = await buildSite({ root, settings, drafts: true });
     const guides = pages.filter(({ page }) => page.kind === 'guide');
     assert.ok(guides.length > 5);
-    for (const { page, twin: text } of guides) {
+    for (const { page, markdown: text } of guides) {
       const prose = text.replace(/^(`{3,})[^\n]*\n[\s\S]*?^\1$/gm, '').replace(/`[^`\n]+`/g, '');
       assert.doesNotMatch(prose, /<\/?[A-Za-z]/, page.route);
     }
@@ -317,10 +317,10 @@ describe('drafts and unlisted pages', () => {
     for (const file of written) assert.ok(existsSync(join(output, file)), file);
     assert.ok(written.some((file) => /^\/fragments\/docs-listed\.[0-9a-f]{10}\.txt$/.test(file)));
   });
-  test('home page and announcements have .md twins, which llms.txt lists', () => {
-    write('twins-root/content/announcements/production.md', 'news');
-    const output = join(folder, 'twins');
-    writeOutputs(production, settings, join(folder, 'twins-root'), output);
+  test('home page and announcements have Markdown versions, which llms.txt lists', () => {
+    write('markdown-root/content/announcements/production.md', 'news');
+    const output = join(folder, 'markdown');
+    writeOutputs(production, settings, join(folder, 'markdown-root'), output);
     const home = readFileSync(join(output, 'index.md'), 'utf8');
     assert.match(home, /^# Headset Cloud ガイド\n\n.*サーバーから動かす。\n/);
     for (const route of ['/docs/introduction/about', '/apis/v1/cws_api', '/apis/v1/cws_notification'])
@@ -330,8 +330,8 @@ describe('drafts and unlisted pages', () => {
       /^# お知らせ\n\n.*お知らせです。\n\n.*\[\/announcements\/production\.md\]\(\/announcements\/production\.md\)\n$/,
     );
     const named = llms(production, settings);
-    for (const twin of ['index.md', 'information.md'])
-      assert.ok(named.includes(`](${settings.siteUrl}/${twin}): `), twin);
+    for (const markdown of ['index.md', 'information.md'])
+      assert.ok(named.includes(`](${settings.siteUrl}/${markdown}): `), markdown);
   });
   test('two pages with the same position stop the build', async () => {
     write('clash/docs/a.mdx', front());
@@ -452,7 +452,7 @@ describe('settings', () => {
     const xml = sitemap(
       {
         pages: [],
-        own: [{ route: '/information', title: 't', description: 'd', twin: '' }],
+        own: [{ route: '/information', title: 't', description: 'd', markdown: '' }],
         apis: [],
         search: [],
         sources: new Map(),

@@ -53,7 +53,7 @@ describe('a failed build keeps the last successful build', () => {
   test('only the files of this build are used, not files of earlier builds in the same folder', async () => {
     const folder = built({
       'index.html': page('new'),
-      'docs.md': 'a twin',
+      'docs.md': 'a Markdown version',
       'docs/removed.md': 'a page that is a draft now',
       'docs/removed/index.html': page('removed'),
       'announcements/removed.md': 'a removed announcement',

@@ -32,7 +32,7 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** Texts of the home page and of its `.md` twin. */
+/** Texts of the home page and of its Markdown version. */
 export const home = {
   name: 'ホーム',
   description:
