@@ -42,7 +42,7 @@ function Marked({ pieces }: { pieces: readonly Piece[] }): ReactElement {
 }
 
 interface Props {
-  /** Closes and gives the focus back. */
+  /** Closes and returns the focus. */
   close(): void;
   /** Closes because the reader opens a result. */
   leave(): void;
@@ -70,15 +70,15 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
   }, []);
 
   useEffect(() => {
-    let isClosed = false;
+    let isStale = false;
     setFailed(false);
     void attempt;
     loadEngine().then(
-      (loaded) => !isClosed && setEngine(() => loaded),
-      () => !isClosed && setFailed(true),
+      (loaded) => !isStale && setEngine(() => loaded),
+      () => !isStale && setFailed(true),
     );
     return () => {
-      isClosed = true;
+      isStale = true;
     };
   }, [attempt]);
 
