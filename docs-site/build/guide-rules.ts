@@ -44,11 +44,7 @@ export function checkGuide(file: string, body: string, tree: Node): void {
   for (const [index, text] of body.split('\n').entries()) {
     const found = codeLines.has(index + 1) ? undefined : text.match(placeholder)?.[0];
     if (found)
-      throw new ContentError(
-        file,
-        index + 1,
-        `${found}: reader values are allowed in code blocks only`,
-      );
+      throw new ContentError(file, index + 1, `${found}: reader values are allowed in code blocks only`);
   }
   visit(tree, (node) => checkNode(file, node));
 }

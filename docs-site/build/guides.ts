@@ -44,7 +44,9 @@ const attributesOf = (tag: string): Record<string, string> =>
   Object.fromEntries([...tag.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
 
 /** Markdown of the components of src/content that have text attributes. Other components only wrap their content. */
-const asMarkdown: Readonly<Record<string, (attributes: Record<string, string>, words: AdmonitionTitles) => string>> = {
+const asMarkdown: Readonly<
+  Record<string, (attributes: Record<string, string>, words: AdmonitionTitles) => string>
+> = {
   Card: ({ to, title }) => `### [${title}](${to})`,
   Admonition: ({ type = 'note', title }, words) => `**${title ?? words[type as keyof AdmonitionTitles]}**`,
   Figure: ({ src, alt, caption }) => `![${alt}](${src})${caption ? `\n\n${caption}` : ''}`,

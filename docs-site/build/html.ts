@@ -81,7 +81,8 @@ export function readHtml(html: string, headScript: string): HtmlFacts {
       if (name === 'meta' && attributes['name'] === 'robots' && /noindex/.test(attributes['content'] ?? ''))
         noindex = true;
       for (const attribute of Object.keys(attributes))
-        if (attribute.startsWith('on')) violations.push(`the event attribute "${attribute}" on <${name}> is not allowed`);
+        if (attribute.startsWith('on'))
+          violations.push(`the event attribute "${attribute}" on <${name}> is not allowed`);
       if (name === 'script' && src !== undefined && !/^\/(?!\/)/.test(src))
         violations.push(`the script is from another site: ${src}`);
       if ((name === 'script' && src === undefined) || name === 'style') inline = { attributes, text: '' };

@@ -73,7 +73,8 @@ export function readMeta(meta: string): { attributes: Record<string, string>; ma
       }
       return '';
     });
-  if (rest.trim() !== '') throw new Error(`cannot parse "${rest.trim()}" after the language of the code block`);
+  if (rest.trim() !== '')
+    throw new Error(`cannot parse "${rest.trim()}" after the language of the code block`);
   return { attributes, marked };
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { filesIn } from './dist.ts';
 import { escapeHtml } from './highlight.ts';
-import { type OwnPage, markdownFile } from './own-pages.ts';
+import { markdownFile, type OwnPage } from './own-pages.ts';
 import { announcementsSetting, type Settings, SettingsError } from './settings.ts';
 import type { Site } from './site.ts';
 

@@ -4,11 +4,11 @@ import { divideByHeadings, joinLines, plainText, renderMarkdown } from '../markd
 import { apiWords } from '../strings/api';
 import { ja } from '../strings/ja';
 import type { SearchRecord, SidebarCategory, TocItem } from '../types';
+import { markdownOf } from './markdown';
 import { ApiError, headerOf, operationsOf, sharedHeaderAnchor } from './model';
 import { relations } from './related';
 import { signatureAnchor } from './samples';
 import { anchorPart } from './shape';
-import { markdownOf } from './markdown';
 import type { ApiInput, ApiPage, Field, OpenApiDocument, Operation, Shape } from './types';
 
 export interface Part {

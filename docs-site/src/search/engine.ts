@@ -88,7 +88,9 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
     const all = [...scores].flatMap(([id, score]) => {
       const [record, title = ''] = [records[id], titles[id]];
       if (!record) return [];
-      return [{ record, score: title.includes(queried) ? score * (1 + queried.length / title.length) : score }];
+      return [
+        { record, score: title.includes(queried) ? score * (1 + queried.length / title.length) : score },
+      ];
     });
     all.sort((a, b) => b.score - a.score);
     const seen = new Set<string>();

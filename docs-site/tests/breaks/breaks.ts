@@ -62,7 +62,10 @@ export const breaks: readonly Break[] = [
     change: inPages(() => '<!doctype html><html><head></head><body></body></html>'),
   },
   { name: 'no styles', change: inStyles(() => '') },
-  { name: 'media rules do not apply', change: inStyles((css) => css.replaceAll('@media', '@media not all,not ')) },
+  {
+    name: 'media rules do not apply',
+    change: inStyles((css) => css.replaceAll('@media', '@media not all,not ')),
+  },
   {
     name: 'no scripts',
     noHydration: true,

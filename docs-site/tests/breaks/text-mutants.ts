@@ -26,9 +26,7 @@ export const textMutants: readonly TextMutant[] = [
   {
     file: 'src/reference/samples.ts',
     change: (text) =>
-      text
-        .replace("'    timeout=30,'", "'    timeout=0,'")
-        .replace("'{{integratorUrl}}'", 'exampleEndpoint'),
+      text.replace("'    timeout=30,'", "'    timeout=0,'").replace("'{{integratorUrl}}'", 'exampleEndpoint'),
     reader: 'unit/api-samples.test.ts',
   },
   {

@@ -125,7 +125,9 @@ describe('console', () => {
         await hydrated(page);
         await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
         // The browser logs the status 404 of the missing page.
-        const unexpected = pageErrors.filter((one) => !(route === '/no-such-page' && /status of 404/.test(one)));
+        const unexpected = pageErrors.filter(
+          (one) => !(route === '/no-such-page' && /status of 404/.test(one)),
+        );
         assert.deepEqual(unexpected, [], route);
       }
     },

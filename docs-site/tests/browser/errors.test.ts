@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed } from '../support/check.ts';
-import { breaksOff, changes, type TestProxy, fails, passes, replies } from '../support/proxy.ts';
+import { breaksOff, changes, fails, passes, replies, type TestProxy } from '../support/proxy.ts';
 
 const about = '/docs/introduction/about';
 const tutorial = '/docs/introduction/tutorial';

@@ -159,19 +159,23 @@ describe('signature calculator', () => {
       (simple) => document.querySelector('[data-signature-simple]')?.textContent === simple,
       expected,
     );
-  check('upper-case hex digits are reported, and an empty body has a signature', desktop, async ({ page }) => {
-    await open(page);
-    const simple = await page.locator('[data-signature-simple]').innerText();
-    const received = page.locator('form[data-signature] [name=received]');
-    await received.fill(simple.toUpperCase());
-    await page.locator('[data-signature-say][data-state=capitals]').waitFor();
-    assert.match(await say(page), /小文字/);
-    await received.fill('');
-    await page.locator('form[data-signature] [name=body]').fill('');
-    const key = await page.locator('form[data-signature] [name=key]').inputValue();
-    await signatureIs(page, simpleOf(key, ''));
-    assert.match(await say(page), /本文 0 バイト/);
-  });
+  check(
+    'upper-case hex digits are reported, and an empty body has a signature',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      const simple = await page.locator('[data-signature-simple]').innerText();
+      const received = page.locator('form[data-signature] [name=received]');
+      await received.fill(simple.toUpperCase());
+      await page.locator('[data-signature-say][data-state=capitals]').waitFor();
+      assert.match(await say(page), /小文字/);
+      await received.fill('');
+      await page.locator('form[data-signature] [name=body]').fill('');
+      const key = await page.locator('form[data-signature] [name=key]').inputValue();
+      await signatureIs(page, simpleOf(key, ''));
+      assert.match(await say(page), /本文 0 バイト/);
+    },
+  );
   check('the bytes of a file and the text are signed; nothing is sent', desktop, async ({ page }) => {
     await open(page);
     const requests: string[] = [];

@@ -6,7 +6,7 @@ import { maxBytes } from '../../src/theme/Announcements/load.ts';
 import { parserLoadTimeoutMs, parseTimeoutMs } from '../../src/theme/Announcements/parser.ts';
 import { heldTimer, hydrated, runHeldTimer } from '../support/browser.ts';
 import { check, desktop, disturbed } from '../support/check.ts';
-import { type TestProxy, fails, replies } from '../support/proxy.ts';
+import { fails, replies, type TestProxy } from '../support/proxy.ts';
 import { routes } from '../support/site.ts';
 
 const address = /^\/announcements\/production\.md$/;
@@ -344,18 +344,22 @@ describe('announcements', () => {
     await held.release();
     await loaded(page);
   });
-  disturbed('a failure is shown with its reason; Retry loads the announcements', desktop, async ({ page, proxy }) => {
-    const fix = proxy.on(address, replies('no', { status: 404 }));
-    await page.goto('/information');
-    const error = page.locator('.information__error');
-    await error.waitFor();
-    assert.match(await error.innerText(), /An error occurred/);
-    assert.match(await error.innerText(), /404/);
-    fix();
-    await error.getByRole('button', { name: /Retry/ }).click();
-    await page.locator('.information .prose').waitFor();
-    assert.equal(await error.count(), 0);
-  });
+  disturbed(
+    'a failure is shown with its reason; Retry loads the announcements',
+    desktop,
+    async ({ page, proxy }) => {
+      const fix = proxy.on(address, replies('no', { status: 404 }));
+      await page.goto('/information');
+      const error = page.locator('.information__error');
+      await error.waitFor();
+      assert.match(await error.innerText(), /An error occurred/);
+      assert.match(await error.innerText(), /404/);
+      fix();
+      await error.getByRole('button', { name: /Retry/ }).click();
+      await page.locator('.information .prose').waitFor();
+      assert.equal(await error.count(), 0);
+    },
+  );
   disturbed('Retry keeps the focus until it succeeds', desktop, async ({ page, proxy }) => {
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
     proxy.on(address, replies('no', { status: 404 }));

@@ -33,42 +33,46 @@ const idle = (page: Page) =>
 
 describe('parts far from the viewport are not laid out', () => {
   for (const route of ['/docs/introduction/tutorial', reference]) {
-    check(`${route}: no script reads the position or size of an element without layout`, phone, async ({ page }) => {
-      await page.addInitScript(() => {
-        const reads: string[] = [];
-        Object.assign(window, { reads });
-        const rectOf = Element.prototype.getBoundingClientRect;
-        const record = (element: Element, what: string) => {
-          const part = element.parentElement?.closest<HTMLElement>('.api-operation, .prose-part');
-          if (!part || part.style.contentVisibility === 'visible') return;
-          const { top, bottom } = rectOf.call(part);
-          // The browser also lays out parts near the viewport.
-          const near = window.innerHeight * 3;
-          if (bottom < -near || top > window.innerHeight + near)
-            reads.push(`${what} of ${element.tagName} ${element.id || element.className}`);
-        };
-        Element.prototype.getBoundingClientRect = function () {
-          record(this, 'position');
-          return rectOf.call(this);
-        };
-        for (const name of ['scrollWidth', 'clientWidth', 'scrollHeight', 'clientHeight'] as const) {
-          const found = Object.getOwnPropertyDescriptor(Element.prototype, name);
-          Object.defineProperty(Element.prototype, name, {
-            get(this: Element) {
-              record(this, name);
-              return found?.get?.call(this);
-            },
-          });
-        }
-      });
-      await page.goto(route);
-      await hydrated(page);
-      await idle(page);
-      await page.mouse.wheel(0, 3000);
-      await page.waitForFunction(() => window.scrollY > 1000);
-      await idle(page);
-      const reads = await page.evaluate(() => (window as unknown as { reads: string[] }).reads);
-      assert.deepEqual(reads.slice(0, 5), []);
-    });
+    check(
+      `${route}: no script reads the position or size of an element without layout`,
+      phone,
+      async ({ page }) => {
+        await page.addInitScript(() => {
+          const reads: string[] = [];
+          Object.assign(window, { reads });
+          const rectOf = Element.prototype.getBoundingClientRect;
+          const record = (element: Element, what: string) => {
+            const part = element.parentElement?.closest<HTMLElement>('.api-operation, .prose-part');
+            if (!part || part.style.contentVisibility === 'visible') return;
+            const { top, bottom } = rectOf.call(part);
+            // The browser also lays out parts near the viewport.
+            const near = window.innerHeight * 3;
+            if (bottom < -near || top > window.innerHeight + near)
+              reads.push(`${what} of ${element.tagName} ${element.id || element.className}`);
+          };
+          Element.prototype.getBoundingClientRect = function () {
+            record(this, 'position');
+            return rectOf.call(this);
+          };
+          for (const name of ['scrollWidth', 'clientWidth', 'scrollHeight', 'clientHeight'] as const) {
+            const found = Object.getOwnPropertyDescriptor(Element.prototype, name);
+            Object.defineProperty(Element.prototype, name, {
+              get(this: Element) {
+                record(this, name);
+                return found?.get?.call(this);
+              },
+            });
+          }
+        });
+        await page.goto(route);
+        await hydrated(page);
+        await idle(page);
+        await page.mouse.wheel(0, 3000);
+        await page.waitForFunction(() => window.scrollY > 1000);
+        await idle(page);
+        const reads = await page.evaluate(() => (window as unknown as { reads: string[] }).reads);
+        assert.deepEqual(reads.slice(0, 5), []);
+      },
+    );
   }
 });

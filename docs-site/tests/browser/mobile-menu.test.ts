@@ -83,14 +83,18 @@ describe('mobile menu', () => {
     await page.setViewportSize({ width: 997, height: 800 });
     await isClosed(page);
   });
-  check('a link leads to its page and closes it; Back leads to the previous page', phone, async ({ page }) => {
-    await open(page);
-    await panel(page, 'docs').getByRole('link', { name: 'チュートリアル' }).click();
-    await page.waitForURL('**/docs/introduction/tutorial');
-    await isClosed(page);
-    await page.goBack();
-    await page.waitForURL(`**${about}`);
-  });
+  check(
+    'a link leads to its page and closes it; Back leads to the previous page',
+    phone,
+    async ({ page }) => {
+      await open(page);
+      await panel(page, 'docs').getByRole('link', { name: 'チュートリアル' }).click();
+      await page.waitForURL('**/docs/introduction/tutorial');
+      await isClosed(page);
+      await page.goBack();
+      await page.waitForURL(`**${about}`);
+    },
+  );
   check('it contains versions and languages', phone, async ({ page }) => {
     await open(page, '/');
     assert.equal(

@@ -354,15 +354,19 @@ describe('skip link, back to top, announcement bar', () => {
       assert.equal(await bar.isVisible(), false);
     },
   );
-  check('the bar stays closed after a reload if the storage was cleared before closing', desktop, async ({ page }) => {
-    await open(page);
-    await page.evaluate(() => localStorage.clear());
-    await page.locator('.announcement-bar button').click();
-    await page.reload();
-    await hydrated(page);
-    assert.equal(await page.locator('.announcement-bar').isVisible(), false);
-    assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'true');
-  });
+  check(
+    'the bar stays closed after a reload if the storage was cleared before closing',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      await page.evaluate(() => localStorage.clear());
+      await page.locator('.announcement-bar button').click();
+      await page.reload();
+      await hydrated(page);
+      assert.equal(await page.locator('.announcement-bar').isVisible(), false);
+      assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'true');
+    },
+  );
   check('a new id shows the bar again', desktop, async ({ page }) => {
     await open(page);
     await page.locator('.announcement-bar button').click();

@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed, phone } from '../support/check.ts';
-import { type TestProxy, fails, type Held, passes, replies } from '../support/proxy.ts';
+import { fails, type Held, passes, replies, type TestProxy } from '../support/proxy.ts';
 
 const about = '/docs/introduction/about';
 const tutorial = '/docs/introduction/tutorial';
@@ -122,26 +122,30 @@ describe('a fragment with wrong content', () => {
 
 describe('without a network', () => {
   const down = (proxy: TestProxy) => proxy.on(/^\/(?:page-data\/)?docs\//, fails);
-  disturbed('a click stays on the page and shows a notice; Retry opens the new page', desktop, async ({ page, proxy }) => {
-    await page.goto('/information');
-    await hydrated(page);
-    const up = down(proxy);
-    await page.locator('.footer a[href="/docs/introduction/sora"]').click();
-    const box = page.locator('.load-failure');
-    await box.waitFor();
-    assert.equal(new URL(page.url()).pathname, '/information');
-    assert.match(await box.innerText(), /ページを読み込めませんでした/);
-    assert.equal(await page.locator('.loading .spinner').count(), 0);
-    // The network is still down: the notice stays.
-    await box.getByRole('button', { name: /Retry/ }).click();
-    await page.waitForFunction(() => document.querySelector('.load-failure')?.textContent !== '');
-    assert.equal(new URL(page.url()).pathname, '/information');
-    await box.getByRole('button', { name: /Retry/ }).waitFor();
-    up();
-    await box.getByRole('button', { name: /Retry/ }).click();
-    await page.locator('h1', { hasText: '遠隔支援' }).waitFor();
-    assert.equal(await box.count(), 0);
-  });
+  disturbed(
+    'a click stays on the page and shows a notice; Retry opens the new page',
+    desktop,
+    async ({ page, proxy }) => {
+      await page.goto('/information');
+      await hydrated(page);
+      const up = down(proxy);
+      await page.locator('.footer a[href="/docs/introduction/sora"]').click();
+      const box = page.locator('.load-failure');
+      await box.waitFor();
+      assert.equal(new URL(page.url()).pathname, '/information');
+      assert.match(await box.innerText(), /ページを読み込めませんでした/);
+      assert.equal(await page.locator('.loading .spinner').count(), 0);
+      // The network is still down: the notice stays.
+      await box.getByRole('button', { name: /Retry/ }).click();
+      await page.waitForFunction(() => document.querySelector('.load-failure')?.textContent !== '');
+      assert.equal(new URL(page.url()).pathname, '/information');
+      await box.getByRole('button', { name: /Retry/ }).waitFor();
+      up();
+      await box.getByRole('button', { name: /Retry/ }).click();
+      await page.locator('h1', { hasText: '遠隔支援' }).waitFor();
+      assert.equal(await box.count(), 0);
+    },
+  );
   disturbed('the notice can be closed', desktop, async ({ page, proxy }) => {
     await page.goto('/information');
     await hydrated(page);

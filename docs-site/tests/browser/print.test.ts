@@ -57,15 +57,19 @@ describe('print', () => {
     assert.deepEqual([...new Set(languages)], ['Python']);
   });
 
-  disturbed('a reference shows the first language before its scripts are loaded', paper, async ({ page, proxy }) => {
-    proxy.on(/\.js$/, fails);
-    await page.goto('/apis/v1/cws_api');
-    await page.emulateMedia({ media: 'print' });
-    const tabs = await page.locator('.tabs').count();
-    assert.ok(tabs > 0);
-    assert.equal(await shown(page, '.tabs__panel:nth-of-type(2)'), tabs);
-    assert.equal(await shown(page, '.tabs__panel'), tabs);
-  });
+  disturbed(
+    'a reference shows the first language before its scripts are loaded',
+    paper,
+    async ({ page, proxy }) => {
+      proxy.on(/\.js$/, fails);
+      await page.goto('/apis/v1/cws_api');
+      await page.emulateMedia({ media: 'print' });
+      const tabs = await page.locator('.tabs').count();
+      assert.ok(tabs > 0);
+      assert.equal(await shown(page, '.tabs__panel:nth-of-type(2)'), tabs);
+      assert.equal(await shown(page, '.tabs__panel'), tabs);
+    },
+  );
 
   check('the largest reference has less than 80 pages', paper, async ({ page }) => {
     await print(page, '/apis/v1/cws_api');
@@ -153,22 +157,26 @@ describe('print', () => {
     assert.deepEqual(await colours(), ['rgb(255, 255, 255)', 'rgb(27, 36, 48)', 'light']);
   });
 
-  check('short code, rows and boxes stay on one page, and long code may be split', paper, async ({ page }) => {
-    await print(page, '/docs/introduction/sora');
-    const inside = (selector: string) =>
-      page
-        .locator(selector)
-        .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]);
-    assert.deepEqual(await inside('.code:not(.code--long), tr, .admonition'), ['avoid']);
-    assert.deepEqual(await inside('.code--long'), ['auto']);
-    const after = await page
-      .locator('.prose h2, .prose h3, .tabs__name, .code__title')
-      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakAfter))]);
-    assert.deepEqual(after, ['avoid']);
-    // Browsers do not split scrolling boxes between pages, but cut them off.
-    const overflows = await page
-      .locator('.code, .code__pre, .table')
-      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).overflow))]);
-    assert.deepEqual(overflows, ['visible']);
-  });
+  check(
+    'short code, rows and boxes stay on one page, and long code may be split',
+    paper,
+    async ({ page }) => {
+      await print(page, '/docs/introduction/sora');
+      const inside = (selector: string) =>
+        page
+          .locator(selector)
+          .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]);
+      assert.deepEqual(await inside('.code:not(.code--long), tr, .admonition'), ['avoid']);
+      assert.deepEqual(await inside('.code--long'), ['auto']);
+      const after = await page
+        .locator('.prose h2, .prose h3, .tabs__name, .code__title')
+        .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakAfter))]);
+      assert.deepEqual(after, ['avoid']);
+      // Browsers do not split scrolling boxes between pages, but cut them off.
+      const overflows = await page
+        .locator('.code, .code__pre, .table')
+        .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).overflow))]);
+      assert.deepEqual(overflows, ['visible']);
+    },
+  );
 });

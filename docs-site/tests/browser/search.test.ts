@@ -110,14 +110,18 @@ describe('search', () => {
       );
     },
   );
-  check('a field of both request and response is shown with its part of the call', desktop, async ({ page }) => {
-    await open(page);
-    await page.keyboard.press('/');
-    await search(page, 'deviceEvent');
-    const paths = await page.locator('.search__path').allTextContents();
-    assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 本文'), paths.join('\n'));
-    assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));
-  });
+  check(
+    'a field of both request and response is shown with its part of the call',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      await page.keyboard.press('/');
+      await search(page, 'deviceEvent');
+      const paths = await page.locator('.search__path').allTextContents();
+      assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 本文'), paths.join('\n'));
+      assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));
+    },
+  );
   disturbed('a failure to load the index is shown and can be retried', phone, async ({ page, proxy }) => {
     const fix = proxy.on(/^\/search\.json$/, fails);
     await open(page);

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Output } from './extract.ts';
 
 /** Compares an output with the guide. Returns a description of the differences; undefined if there are none. */
-export function difference(shown: Pick<Output, 'format' | 'text' | 'any'>, output: string): string | undefined {
+export function difference(
+  shown: Pick<Output, 'format' | 'text' | 'any'>,
+  output: string,
+): string | undefined {
   if (shown.format !== 'json') {
     return trimmed(shown.text) === trimmed(output)
       ? undefined

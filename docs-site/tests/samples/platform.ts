@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
-import { type Tunnel, startTunnel } from './tunnel.ts';
+import { startTunnel, type Tunnel } from './tunnel.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 

@@ -161,7 +161,8 @@ function checkOutputs(
         failure !== undefined &&
         (isComplete ? index === samples.length - 1 : index === Math.max(lastBegun, 0));
       if (isFailed) return `${failure}\n${output ?? ''}${stderr}`;
-      if (output === undefined) return `not reached, because "${samples[Math.max(lastBegun, 0)]?.name}" failed`;
+      if (output === undefined)
+        return `not reached, because "${samples[Math.max(lastBegun, 0)]?.name}" failed`;
       const shown = guide.outputs.get(sample.name);
       return shown && difference({ ...shown, text: fill(shown.text, values) }, output);
     };

@@ -8,7 +8,7 @@ import {
   type VisitOptions,
   visit,
 } from './browser.ts';
-import { type TestProxy, startProxy } from './proxy.ts';
+import { startProxy, type TestProxy } from './proxy.ts';
 import { type Site, startSite } from './site.ts';
 
 let shared: Promise<Site> | undefined;

@@ -40,5 +40,6 @@ describe('a missing string stops the build with file, line and reason', () => {
       });
     });
   }
-  test('the pages of the site have no missing strings', () => checkStrings(resolve(import.meta.dirname, '../..')));
+  test('the pages of the site have no missing strings', () =>
+    checkStrings(resolve(import.meta.dirname, '../..')));
 });
