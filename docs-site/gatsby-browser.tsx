@@ -8,7 +8,7 @@ import { Layout } from './src/theme/Layout';
 import { setLoading } from './src/theme/Loading';
 import { Root } from './src/theme/Root';
 
-/** As gatsby-ssr has it. */
+/** Must be the same as in gatsby-ssr.tsx. */
 export const wrapRootElement: GatsbyBrowser['wrapRootElement'] = ({ element }) => <Root>{element}</Root>;
 
 export const wrapPageElement: GatsbyBrowser['wrapPageElement'] = ({ element, props }) => (
@@ -27,11 +27,11 @@ export const onClientEntry: GatsbyBrowser['onClientEntry'] = () => {
 };
 
 export const onInitialClientRender: GatsbyBrowser['onInitialClientRender'] = () => {
-  // It speaks English; Layout has its own.
+  // Gatsby's announcer speaks English. Layout has a Japanese one.
   document.getElementById('gatsby-announcer')?.setAttribute('aria-live', 'off');
 };
 
-// Gatsby tells of a navigation that was given up as well.
+// Gatsby also calls this for a navigation that was cancelled.
 export const onRouteUpdateDelayed: GatsbyBrowser['onRouteUpdateDelayed'] = () => setLoading(isNavigating());
 
 export const onRouteUpdate: GatsbyBrowser['onRouteUpdate'] = () => setLoading(false);

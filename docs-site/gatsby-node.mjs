@@ -9,16 +9,16 @@ import { buildSite } from './build/site.ts';
 
 const root = import.meta.dirname;
 const output = resolve(root, 'public');
-/** `make site-dev` is for authors: it shows drafts and follows changes. */
+/** True for `make site-dev`, which shows drafts and follows changes. */
 const forAuthors = process.env.NODE_ENV !== 'production';
 const watched = [resolve(root, 'content'), resolve(root, '../gateway/openapi')];
 const settleMs = 100;
 
 let settings;
-/** What this build wrote itself, and the names of its scripts: files of earlier builds lie beside them. */
+/** Files of this build and names of its scripts. The output folder also contains files of earlier builds. */
 let written = [];
 let scripts = [];
-/** What its pages were made of, by route. */
+/** Sources of the pages, by route. */
 let sources = new Map();
 
 /** @type {import('gatsby').GatsbyNode['onPreInit']} */
@@ -30,12 +30,12 @@ export const onPreInit = ({ reporter }) => {
   }
 };
 
-/** What was rendered last: a change that cannot be rendered leaves the pages as they are. */
+/** Result of the last successful rendering. If a change cannot be rendered, the pages stay unchanged. */
 let site;
 
 /**
- * One node that stands for all content. Only a changed node makes Gatsby's own server create the pages anew and tell
- * the browsers; a page that is created at any other time waits for the next event.
+ * One node for all content. Gatsby's development server creates the pages again and notifies the browsers only if a
+ * node changes. A page that is created at any other time waits for the next change.
  */
 const contentNode = (revision) => ({
   id: 'site-content',
@@ -71,12 +71,12 @@ export const createPages = async ({ actions, reporter }) => {
 
 /** @type {import('gatsby').GatsbyNode['onCreateWebpackConfig']} */
 export const onCreateWebpackConfig = ({ actions, stage, plugins }) => {
-  // The settings that pages show (src/theme/useSite.ts).
+  // Settings for pages (src/theme/useSite.ts).
   const { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl } = settings;
   const shown = { siteName, providerName, siteUrl, announcementsUrl, inquiryUrl, mailingUrl };
   actions.setWebpackConfig({
     plugins: [plugins.define({ __SITE__: JSON.stringify(shown) })],
-    // Its form for browsers needs `document`, which the worker that parses announcements has not.
+    // The browser version of this package needs `document`, which the worker for announcements does not have.
     resolve: {
       alias: {
         'decode-named-character-reference$': fileURLToPath(
@@ -90,7 +90,7 @@ export const onCreateWebpackConfig = ({ actions, stage, plugins }) => {
     scripts = Object.keys(compilation.assets);
   };
   actions.setWebpackConfig({
-    // Source maps of a production build are of no use to readers and cost seconds.
+    // Source maps of a production build are not used and cost seconds.
     devtool: false,
     plugins: [{ apply: (compiler) => compiler.hooks.afterEmit.tap('docs-site', remember) }],
   });

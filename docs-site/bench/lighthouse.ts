@@ -6,37 +6,36 @@ import { chromePath, panels } from '../tests/support/browser.ts';
 const run = promisify(execFile);
 const cli = createRequire(import.meta.url).resolve('lighthouse/cli/index.js');
 const flags = `--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-features=${panels},Translate,OptimizationHints,MediaRouter`;
-/** Lighthouse gives up now and then before it has begun (NO_NAVSTART). */
-const tries = 3;
+/** Maximum number of attempts: Lighthouse sometimes fails before its run begins (NO_NAVSTART). */
+const maxAttempts = 3;
 
 export const categories = ['performance', 'accessibility', 'best-practices', 'seo'] as const;
 export const goal = 95;
 type Category = (typeof categories)[number];
-/** Of 100. */
+/** Scores from 0 to 100. */
 export type Scores<C extends Category = Category> = Record<C, number>;
 
 interface Report {
   readonly categories: Record<string, { readonly score: number | null }>;
-  /** How fast Lighthouse found this machine to be during the run. */
+  /** Speed of this machine during the run, measured by Lighthouse. */
   readonly environment: { readonly benchmarkIndex: number };
 }
 
-/** Lighthouse's own slowdown, and the machine that it makes the phone of (its calculator for other machines). */
-const [slowdown, fullIndex] = [4, 1533];
+/** Lighthouse's default CPU slowdown, and the `benchmarkIndex` of the machine for which that slowdown equals a phone. */
+const [slowdown, referenceIndex] = [4, 1533];
 
-/** One run as on a phone, with Lighthouse's own throttling; where a category falls below the goal, the median of three. */
+/** Scores of one run with phone throttling. If a category is below the goal: the median of three runs. */
 export async function lighthouse(url: string): Promise<Scores> {
   const first = await measure(url, slowdown);
   if (categories.every((name) => first.scores[name] >= goal)) return first.scores;
-  // A machine that is slow or busy is slowed down by less, so that it is still that phone.
-  const less = Math.max(1, slowdown * Math.min(1, first.benchmarkIndex / fullIndex));
+  // A slow or busy machine gets a smaller slowdown, so that the result still equals the same phone.
+  const adjusted = Math.max(1, slowdown * Math.min(1, first.benchmarkIndex / referenceIndex));
   const all: Scores[] = [];
-  if (less === slowdown) all.push(first.scores);
-  while (all.length < 3) all.push((await measure(url, less)).scores);
+  if (adjusted === slowdown) all.push(first.scores);
+  while (all.length < 3) all.push((await measure(url, adjusted)).scores);
   return scores(categories, (name) => all.map((one) => one[name]).sort((a, b) => a - b)[1] ?? 0);
 }
 
-/** One run. */
 async function measure(
   url: string,
   multiplier: number,
@@ -50,10 +49,10 @@ async function measure(
 }
 
 /**
- * What one run says of these categories alone. Without performance it records no trace, so that nothing depends on how
- * fast or busy the machine is; the picture of the whole page would be for a reader of the report.
+ * Scores of one run for these categories only. Without the category `performance`, Lighthouse records no trace, and
+ * the scores do not depend on the speed of the machine. The full-page screenshot is switched off to save time.
  */
-export async function judge<C extends Category>(url: string, only: readonly C[]): Promise<Scores<C>> {
+export async function scoresOf<C extends Category>(url: string, only: readonly C[]): Promise<Scores<C>> {
   const { categories: found } = await report(url, only, ['--disable-full-page-screenshot']);
   return scores(only, (name) => score(found, name));
 }
@@ -77,7 +76,7 @@ async function report(url: string, only: readonly Category[], more: readonly str
       });
       return JSON.parse(stdout) as Report;
     } catch (error) {
-      if (attempt === tries) throw error;
+      if (attempt === maxAttempts) throw error;
     }
   }
 }

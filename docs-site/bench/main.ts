@@ -9,8 +9,8 @@ import { load, serve } from './serve.ts';
 import { triple } from './triple.ts';
 
 /**
- * Speed of the site: its build, its server, the API reference beside Redoc on the same document, and a
- * document of three times the size. Sizes are a part of `make site-test`. The last line counts goals.
+ * Measures the speed of the site: the build, the server, the API reference compared with Redoc on the same document,
+ * and a document of three times the size. `make site-test` checks sizes. The last line counts the goals reached.
  */
 const reference = '/apis/v1/cws_api';
 const guide = '/docs/introduction/tutorial';
@@ -34,16 +34,16 @@ const ms = (value: number) => `${Math.round(value)} ms`;
 const site = copyProject('project');
 const { seconds, peakMiB } = await build(site);
 row('build, clean cache', `${seconds.toFixed(1)} s`, '<= 60 s', seconds <= 60);
-row('build, memory of all its processes', `${Math.round(peakMiB)} MiB`, '<= 1536 MiB', peakMiB <= 1536);
+row('build, memory of all processes', `${Math.round(peakMiB)} MiB`, '<= 1536 MiB', peakMiB <= 1536);
 
 const server = await serve(site);
 const redoc = await serveRedoc(join(site, '../gateway/openapi/cws_api.yaml'));
 try {
   row('server, ready', ms(server.readyMs), '<= 500 ms', server.readyMs <= 500);
   const { pagesPerSecond, residentMiB } = await load(server, guide);
-  row('server, pages a second', pagesPerSecond.toFixed(0), '>= 2000', pagesPerSecond >= 2000);
-  row('server, memory after it', `${residentMiB.toFixed(0)} MiB`, '<= 90 MiB', residentMiB <= 90);
-  // Every page but the one that is not found, which search engines are told to leave out.
+  row('server, pages per second', pagesPerSecond.toFixed(0), '>= 2000', pagesPerSecond >= 2000);
+  row('server, memory after the load', `${residentMiB.toFixed(0)} MiB`, '<= 90 MiB', residentMiB <= 90);
+  // The not-found page has `noindex`, which lowers its SEO score.
   for (const route of routes.filter((one) => one !== notFound)) {
     const scores = await lighthouse(`${server.url}${route}`);
     const value = categories.map((name) => scores[name]).join(', ');

@@ -3,16 +3,16 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { openBrowser } from '../tests/support/browser.ts';
 
 const runs = 5;
-/** A phone: four times slower, on the line that Lighthouse calls slow 4G. */
+/** Conditions of a phone: CPU four times slower, network as Lighthouse's "slow 4G". */
 const slowdown = 4;
-const line = {
+const network = {
   offline: false,
   latency: 150,
   downloadThroughput: 1_638_400 / 8,
   uploadThroughput: 750_000 / 8,
 };
 const phone: BrowserContextOptions = { viewport: { width: 412, height: 823 }, locale: 'ja-JP' };
-/** A page is done when its main thread was free for so long. */
+/** A page counts as loaded after its main thread was idle for this time; milliseconds. */
 const quietMs = 3000;
 const longestMs = 90_000;
 
@@ -22,7 +22,7 @@ interface Seen {
   tasks: { start: number; duration: number }[];
 }
 
-/** Runs before every script of a page: keeps what the browser tells of paints and long tasks. */
+/** Records paints and long tasks. Runs in the page before its scripts. */
 function observe(): void {
   const seen: Seen = { lcp: 0, fcp: 0, tasks: [] };
   Object.assign(globalThis, { benchSeen: seen });
@@ -47,7 +47,7 @@ export interface Paint {
   readonly tbt: number;
 }
 
-/** The median of some first visits; `shown` is there when the document is. */
+/** Median of several first visits. `shown` is a selector that exists when the document is displayed. */
 export async function measurePaint(url: string, shown: string): Promise<Paint> {
   const all: Paint[] = [];
   for (let run = 0; run < runs; run += 1) all.push(await firstVisit(url, shown));
@@ -65,7 +65,7 @@ async function firstVisit(url: string, shown: string): Promise<Paint> {
   });
 }
 
-/** The longest task of the main thread while a reader scrolls from the top to the bottom; milliseconds. */
+/** Longest task of the main thread while the page is scrolled from top to bottom; milliseconds. */
 export async function measureScroll(url: string): Promise<{ longestTask: number; elements: number }> {
   return await onPage(1, async (page) => {
     await page.goto(url, { timeout: longestMs });
@@ -91,7 +91,7 @@ async function onPage<T>(times: number, use: (page: Page) => Promise<T>): Promis
     const client = await context.newCDPSession(page);
     if (times > 1) {
       await client.send('Network.enable');
-      await client.send('Network.emulateNetworkConditions', line);
+      await client.send('Network.emulateNetworkConditions', network);
       await client.send('Emulation.setCPUThrottlingRate', { rate: times });
     }
     return await use(page);

@@ -4,10 +4,10 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-/** Nothing of it is committed. */
+/** Folder of the copied projects; not committed. */
 export const cache = join(root, '.cache/bench');
 
-/** A copy of the site's sources beside a copy of the OpenAPI documents, without anything that was built. */
+/** Copies the sources of the site and the OpenAPI documents, without build results. Returns the copy's `docs-site`. */
 export function copyProject(name: string): string {
   const folder = join(cache, name);
   rmSync(folder, { recursive: true, force: true });
@@ -18,7 +18,7 @@ export function copyProject(name: string): string {
     if (!built.has(entry) && !entry.startsWith('dist-'))
       cpSync(join(root, entry), join(site, entry), { recursive: true });
   }
-  // Links of files: a link of the folder would lead webpack out of the project.
+  // Hard links of the files: webpack would resolve a linked folder to a path outside the project.
   execFileSync('cp', ['-al', join(root, 'node_modules'), join(site, 'node_modules')]);
   cpSync(resolve(root, '../gateway/openapi'), join(folder, 'gateway/openapi'), { recursive: true });
   return site;
@@ -26,11 +26,11 @@ export function copyProject(name: string): string {
 
 export interface Built {
   readonly seconds: number;
-  /** Of all its processes at one time. */
+  /** Maximum memory of all processes together. */
   readonly peakMiB: number;
 }
 
-/** Builds a project as `make site-build` does. */
+/** Builds a project in the same way as `make site-build`. */
 export async function build(site: string): Promise<Built> {
   const started = performance.now();
   const child = spawn('gatsby', ['build'], {
@@ -43,10 +43,10 @@ export async function build(site: string): Promise<Built> {
       NODE_OPTIONS: '--disable-warning=DEP0040 --disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
     },
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (data) => {
-      said += data;
+      output += data;
     });
   }
   let peakMiB = 0;
@@ -55,11 +55,11 @@ export async function build(site: string): Promise<Built> {
   }, 200);
   const [code] = await once(child, 'exit');
   clearInterval(sampling);
-  if (code !== 0) throw new Error(`the build ended with ${code}:\n${said.slice(-3000)}`);
+  if (code !== 0) throw new Error(`the build ended with ${code}:\n${output.slice(-3000)}`);
   return { seconds: (performance.now() - started) / 1000, peakMiB };
 }
 
-/** Resident memory of a process and its descendants; MiB. Shared pages count once for each. */
+/** Resident memory of a process and its descendants; MiB. Shared pages count once per process. */
 function memoryOfTree(pid: number): number {
   const parents = new Map<number, number>();
   for (const entry of readdirSync('/proc')) {
@@ -74,7 +74,7 @@ function memoryOfTree(pid: number): number {
   return sum;
 }
 
-/** Resident memory of one process now; MiB. */
+/** Current resident memory of one process; MiB. */
 export function residentMiB(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1];
   return Number(kib ?? 0) / 1024;
@@ -84,12 +84,12 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    // It has ended.
+    // The process has ended.
     return '';
   }
 }
 
-/** Ends a process and waits for it. */
+/** Sends SIGTERM to a process and waits until it has ended. */
 export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const ended = once(child, 'exit');

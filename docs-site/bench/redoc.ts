@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { npmEnvironment } from '../tests/support/npm.ts';
 import { cache } from './project.ts';
 
-/** The renderer that ours is compared with (docs-site.md, Libraries). */
+/** Version of Redoc for the comparison. */
 const version = '2.5.4';
 
 export interface RedocPage {
@@ -16,7 +16,7 @@ export interface RedocPage {
   stop(): Promise<void>;
 }
 
-/** A page that shows the document with Redoc; everything is compressed as our server does it. */
+/** Serves a page that shows the document with Redoc. Responses are compressed, as on the site's server. */
 export async function serveRedoc(document: string): Promise<RedocPage> {
   const script = readFileSync(redocScript());
   const files = new Map<string, { type: string; content: Buffer }>([
@@ -57,7 +57,7 @@ const html = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><redoc spec-url="/api.json"></redoc><script src="/redoc.js"></script></body></html>`;
 
-/** Redoc's bundle, installed once. */
+/** Returns the path of Redoc's bundle. Installs it on the first call. */
 function redocScript(): string {
   const folder = join(cache, `redoc-${version}`);
   const file = join(folder, 'node_modules/redoc/bundles/redoc.standalone.js');

@@ -16,7 +16,7 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-/** Starts the server of a built site as `make site` does, on one core where the machine has more. */
+/** Starts the server of a built site in the same way as `make site`, limited to one core. */
 export async function serve(site: string): Promise<Served> {
   const [port, adminPort] = await freePorts(2);
   const command = [process.execPath, '--max-semi-space-size=1', join(site, 'dist/server.mjs')];
@@ -43,7 +43,7 @@ export interface Load {
   readonly residentMiB: number;
 }
 
-/** Asks for a page over and over, compressed as a browser asks for it. */
+/** Requests a page repeatedly for `loadMs`, with the compression that a browser accepts. */
 export async function load({ url, pid }: Served, route: string): Promise<Load> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   let pages = 0;

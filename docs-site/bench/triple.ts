@@ -10,7 +10,7 @@ interface Document {
 
 const methods = new Set(['get', 'put', 'post', 'patch', 'delete']);
 
-/** Makes a document of three times as many calls: each once more under /second and /third. */
+/** Triples the calls of a document: adds a copy of each path under /second and /third. */
 export function triple(file: string): void {
   const document = parse(readFileSync(file, 'utf8')) as Document;
   const paths = Object.entries(document.paths);

@@ -14,7 +14,7 @@ const allowed = /^(?:https?:\/\/|mailto:)/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers drop some of them, so that they hide a scheme
 const unreadable = /[\u0000-\u0020]/;
 
-/** What a page was made of. */
+/** Source of a page. */
 export interface Source {
   readonly file: string;
   readonly text: string;
@@ -28,7 +28,7 @@ function decoded(address: string): string {
   }
 }
 
-/** The line of a source that holds an address; none where the page's frame holds it. */
+/** Line of a source that contains an address; undefined if the address is not in the source (navigation, footer). */
 export function lineOfAddress({ text }: Source, target: string): number | undefined {
   const spellings = [target, decoded(target)].flatMap((one) =>
     ['(', '"', ' '].flatMap((before) => [')', '"', ' '].map((after) => before + one + after)),
@@ -38,8 +38,8 @@ export function lineOfAddress({ text }: Source, target: string): number | undefi
 }
 
 /**
- * Resolves every address of every page: a path to a file, a hash to an id. `files` are paths from the folder,
- * `pages` the facts of the HTML files by path, `siteUrl` the site's own address, whose links count as inside.
+ * Resolves every address of every page: a path to a file, a hash to an id. `files`: paths relative to the folder of
+ * the site. `pages`: facts of the HTML files by path. `siteUrl`: links that begin with this address are internal.
  */
 export function checkLinks(
   files: ReadonlySet<string>,
@@ -50,7 +50,7 @@ export function checkLinks(
   for (const [file, facts] of pages) {
     const page = pageOf(file);
     for (const id of facts.duplicateIds)
-      problems.push({ page, target: `#${id}`, reason: 'the anchor stands twice on the page' });
+      problems.push({ page, target: `#${id}`, reason: 'the anchor is used twice on the page' });
     for (const { target } of facts.references) {
       const inside = target.startsWith(`${siteUrl}/`) ? target.slice(siteUrl.length) : target;
       const reason = problemOf(inside, file, files, pages);
@@ -67,7 +67,7 @@ function problemOf(
   pages: ReadonlyMap<string, HtmlFacts>,
 ): string | undefined {
   if (target === '') return 'the address is empty';
-  if (unreadable.test(target)) return 'the address holds a space';
+  if (unreadable.test(target)) return 'the address contains a space';
   if (external.test(target)) {
     return allowed.test(target) ? undefined : 'links begin with /, #, https:, http: or mailto:';
   }
@@ -78,7 +78,7 @@ function problemOf(
     path = decodeURIComponent(url.pathname);
     hash = decodeURIComponent(url.hash.slice(1));
   } catch {
-    return 'the address cannot be read';
+    return 'the address cannot be parsed';
   }
   const ownPage = target.startsWith('#') || target.startsWith('?');
   const found = ownPage

@@ -19,7 +19,7 @@ import { type HtmlFacts, readHtml } from './html.ts';
 import type { Settings } from './settings.ts';
 
 const compressible = /\.(?:html|js|css|json|md|txt|svg|xml|yaml|webmanifest)$/;
-/** Of Gatsby's scripts, what no reader asks for. */
+/** Files of Gatsby's bundler that browsers never request. */
 const internal = /^(?:webpack\.stats\.json|chunk-map\.json)$|\.(?:LICENSE\.txt|map)$/;
 
 const brotli = promisify(brotliCompress);
@@ -30,7 +30,7 @@ export const filesIn = (folder: string): string[] =>
     .filter((one) => one.isFile())
     .map((one) => `/${relative(folder, join(one.parentPath, one.name))}`);
 
-/** What Gatsby wrote in this build: `routes` are its pages, `scripts` the files of its bundler. */
+/** Files that Gatsby wrote in this build. `routes`: paths of its pages. `scripts`: files of its bundler. */
 export function gatsbyFiles(
   routes: readonly string[],
   scripts: readonly string[],
@@ -48,20 +48,20 @@ export function gatsbyFiles(
 }
 
 export interface Built {
-  /** Gatsby's output folder; it holds files of earlier builds as well. */
+  /** Gatsby's output folder. It also contains files of earlier builds. */
   readonly folder: string;
-  /** The files of this build, as paths from the folder. */
+  /** Files of this build, as paths relative to the folder. */
   readonly files: readonly string[];
-  /** The one inline script of the site itself. */
+  /** The site's only inline script (src/theme/headScript.ts). */
   readonly headScript: string;
-  /** What pages were made of, by route. */
+  /** Sources of the pages, by route. */
   readonly sources: ReadonlyMap<string, Source>;
 }
 
-/** On one screen: the first problems. */
+/** Maximum number of problems in an error message, so that it fits on one screen. */
 const shownProblems = 20;
 
-/** Checks what was built; throws with every problem on a line of its own. */
+/** Checks the built pages. Throws an error with one line per problem. */
 function inspect({ folder, files, headScript, sources }: Built, siteUrl: string): Map<string, HtmlFacts> {
   const pages = new Map(
     files
@@ -74,10 +74,10 @@ function inspect({ folder, files, headScript, sources }: Built, siteUrl: string)
     const place = source && line ? `${source.file}:${line}: ` : '';
     return `${place}${page} → ${target}: ${reason}`;
   });
-  const refused = [...pages].flatMap(([file, facts]) =>
-    facts.refused.map((one) => `${pageOf(file)}: ${one}`),
+  const violations = [...pages].flatMap(([file, facts]) =>
+    facts.violations.map((one) => `${pageOf(file)}: ${one}`),
   );
-  const problems = [...refused, ...links];
+  const problems = [...violations, ...links];
   if (problems.length > 0) {
     const shown = problems.slice(0, shownProblems);
     if (problems.length > shown.length) shown.push(`… and ${problems.length - shown.length} more`);
@@ -87,8 +87,8 @@ function inspect({ folder, files, headScript, sources }: Built, siteUrl: string)
 }
 
 /**
- * Makes `dist` from the files of this build, with their compressed copies and what the server must know of them. `dist`
- * is a link that is changed last, so a build that fails leaves the last good one.
+ * Creates `dist` from the files of this build, with their compressed copies and the server's manifest. `dist` is a
+ * symbolic link that changes last: if a build fails, the last successful build stays.
  */
 export async function makeDist(built: Built, dist: string, settings: Settings): Promise<void> {
   const pages = inspect(built, settings.siteUrl);
@@ -145,7 +145,7 @@ async function compress(site: string, files: readonly string[]): Promise<void> {
   await Promise.all([worker(), worker(), worker(), worker()]);
 }
 
-/** The server as one file beside its site: it needs nothing but Node, and Node need not strip its types (ADR 0028). */
+/** Bundles the server into one JavaScript file, which needs only Node (ADR 0028). */
 async function bundleServer(outfile: string): Promise<void> {
   await build({
     entryPoints: [resolve(import.meta.dirname, '../server/main.ts')],
@@ -154,7 +154,7 @@ async function bundleServer(outfile: string): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node26',
-    // Packages in CommonJS ask for Node's own modules by require.
+    // CommonJS packages load Node's built-in modules with require.
     banner: {
       js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
     },
@@ -162,7 +162,7 @@ async function bundleServer(outfile: string): Promise<void> {
   });
 }
 
-/** The build before this one stays: a server that starts at this moment may be reading it. */
+/** Switches the link to the new build and deletes old builds. Keeps the previous build: a server may be reading it. */
 function switchTo(made: string, dist: string): void {
   const parent = join(dist, '..');
   let before: string | undefined;

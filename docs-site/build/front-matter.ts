@@ -9,13 +9,12 @@ export interface FrontMatter {
   readonly unlisted?: boolean;
   readonly draft?: boolean;
   /**
-   * Words of readers that the text does not have. Keys: `page`, the id of a section, or an address of the site
-   * (`/apis/v1/cws_api#…`).
+   * Additional search words. Keys: `page`, the id of a section, or an address of the site (`/apis/v1/cws_api#…`).
    */
   readonly keywords?: Readonly<Record<string, string>>;
 }
 
-/** An error of the author: file, line, reason. */
+/** An error in the content, with file, line and reason. */
 export class ContentError extends Error {
   constructor(file: string, line: number | undefined, reason: string) {
     super(`${file}${line === undefined ? '' : `:${line}`}: ${reason}`);
@@ -40,7 +39,7 @@ const isTexts = (value: unknown): boolean =>
   Object.values(value).every((one) => typeof one === 'string');
 const required = ['title', 'position', 'description'] as const;
 
-/** Reads what stands between the two `---`; the body keeps its line numbers. */
+/** Parses the front matter between the two `---`. Empty lines replace it in the body, so line numbers stay correct. */
 export function readFrontMatter(file: string, source: string): { data: FrontMatter; body: string } {
   const match = /^---\r?\n([\s\S]*?)\r?\n---\r?\n/.exec(source);
   if (!match)

@@ -2,7 +2,7 @@ import { ContentError } from './front-matter.ts';
 import type { Node } from './mdx.ts';
 import { placeholder } from './values.ts';
 
-/** What guides may use (src/content), with its attributes; `true` marks those that must be given. */
+/** Components that guides may use (src/content), with their attributes; `true` marks required attributes. */
 export const guideComponents: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   Admonition: { type: false, title: false },
   Card: { to: true, title: true },
@@ -13,12 +13,12 @@ export const guideComponents: Readonly<Record<string, Readonly<Record<string, bo
   ValuesForm: {},
 };
 
-/** Elements that can neither load nor run anything. */
+/** HTML and SVG elements that guides may use: they can neither load nor run anything. */
 const elements = new Set([
   ...['details', 'summary', 'figure', 'figcaption'],
   ...['svg', 'title', 'g', 'rect', 'path', 'text'],
 ]);
-const refusedAttribute = /^(?:on.*|style|ref|key|dangerouslySetInnerHTML)$/i;
+const forbiddenAttribute = /^(?:on.*|style|ref|key|dangerouslySetInnerHTML)$/i;
 
 interface Attribute {
   readonly type: string;
@@ -27,7 +27,10 @@ interface Attribute {
   readonly position?: Node['position'];
 }
 
-/** Refuses what could run on the page, or at the build (HTML, expressions, import), and values that nothing fills. */
+/**
+ * Rejects everything that could run on the page or in the build (HTML, expressions, imports), and placeholders
+ * outside code blocks. Throws a ContentError.
+ */
 export function checkGuide(file: string, body: string, tree: Node): void {
   const codeLines = new Set<number>();
   const visit = (node: Node, check: (node: Node) => void) => {
@@ -41,11 +44,7 @@ export function checkGuide(file: string, body: string, tree: Node): void {
   for (const [index, text] of body.split('\n').entries()) {
     const found = codeLines.has(index + 1) ? undefined : text.match(placeholder)?.[0];
     if (found)
-      throw new ContentError(
-        file,
-        index + 1,
-        `${found}: values of the reader are filled in code blocks only`,
-      );
+      throw new ContentError(file, index + 1, `${found}: reader values are allowed in code blocks only`);
   }
   visit(tree, (node) => checkNode(file, node));
 }
@@ -58,7 +57,7 @@ function checkNode(file: string, node: Node): void {
     throw new ContentError(
       file,
       line,
-      `{${text}}: an expression is not allowed in a guide (the sign itself is \\{, or stands in code)`,
+      `{${text}}: an expression is not allowed in a guide (write \\{ for the character, or use code)`,
     );
   }
   if (node.type === 'mdxjsEsm')
@@ -81,7 +80,7 @@ function checkElement(file: string, node: Node): void {
     const at = attribute.position?.start.line ?? line;
     const { name: key, value } = attribute;
     if (key === undefined) throw new ContentError(file, at, `an expression is not allowed on <${name}>`);
-    if (known ? !Object.hasOwn(known, key) : refusedAttribute.test(key)) {
+    if (known ? !Object.hasOwn(known, key) : forbiddenAttribute.test(key)) {
       const allowed = known ? ` (known: ${Object.keys(known).join(', ') || 'none'})` : '';
       throw new ContentError(file, at, `"${key}" is not allowed on <${name}>${allowed}`);
     }

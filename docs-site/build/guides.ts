@@ -14,7 +14,7 @@ export interface Guide extends Compiled {
 /** `docs/introduction/about.mdx` → `/docs/introduction/about`, `docs/index.mdx` → `/docs`. */
 export const routeOf = (file: string): string => `/${file.replace(/\.mdx$/, '').replace(/(^|\/)index$/, '')}`;
 
-/** All guides below `content`, drafts only where they are asked for, in the order of the sidebar. */
+/** Loads all guides below `content` in the order of the sidebar; drafts only if `drafts` is set. */
 export async function loadGuides(content: string, highlight: Highlight, drafts: boolean): Promise<Guide[]> {
   const files = readdirSync(join(content, 'docs'), { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile() && one.name.endsWith('.mdx'))
@@ -43,44 +43,46 @@ export async function loadGuides(content: string, highlight: Highlight, drafts: 
 const attributesOf = (tag: string): Record<string, string> =>
   Object.fromEntries([...tag.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
 
-/** What a component of src/content says in words; the others are only a frame for their content. */
-const inWords: Readonly<Record<string, (attributes: Record<string, string>, words: TwinWords) => string>> = {
+/** Markdown of the components of src/content that have text attributes. Other components only wrap their content. */
+const asMarkdown: Readonly<
+  Record<string, (attributes: Record<string, string>, words: AdmonitionTitles) => string>
+> = {
   Card: ({ to, title }) => `### [${title}](${to})`,
-  Admonition: ({ type = 'note', title }, words) => `**${title ?? words[type as keyof TwinWords]}**`,
+  Admonition: ({ type = 'note', title }, words) => `**${title ?? words[type as keyof AdmonitionTitles]}**`,
   Figure: ({ src, alt, caption }) => `![${alt}](${src})${caption ? `\n\n${caption}` : ''}`,
 };
 
-/** The titles that an admonition has without one of its own. */
-export type TwinWords = Readonly<Record<'note' | 'tip' | 'warning' | 'danger', string>>;
+/** Default titles of admonitions. */
+export type AdmonitionTitles = Readonly<Record<'note' | 'tip' | 'warning' | 'danger', string>>;
 
-function proseOf(text: string, words: TwinWords): string {
+function proseOf(text: string, words: AdmonitionTitles): string {
   return (
     text
-      // A drawing says what it shows in its title.
+      // The title of a drawing replaces the drawing.
       .replace(/^[ \t]*<svg[\s\S]*?<\/svg>/gm, (svg) => /<title[^>]*>([^<]*)<\/title>/.exec(svg)?.[1] ?? '')
       .replace(/^[ \t]*<figcaption>([\s\S]*?)<\/figcaption>/gm, '\n$1')
       .replace(/^<summary>([\s\S]*?)<\/summary>/gm, '\n**$1**\n')
       .replace(/^[ \t]*<\/?(?:figure|details)(?:\s[^>]*)?>[ \t]*$/gm, '')
       .replace(/^<\/?([A-Z]\w*)((?:\s[^>]*?)?)\/?>[ \t]*$/gm, (tag, name: string, attributes: string) =>
-        tag.startsWith('</') ? '' : (inWords[name]?.(attributesOf(attributes), words) ?? ''),
+        tag.startsWith('</') ? '' : (asMarkdown[name]?.(attributesOf(attributes), words) ?? ''),
       )
       .replace(/\n{3,}/g, '\n\n')
   );
 }
 
-/** The `.md` twin of a guide: its source without front matter and components, values filled with examples. */
-export function twinOf(
+/** The Markdown version of a guide: its source without front matter and components, with example values. */
+export function markdownOf(
   { data, source }: Pick<Guide, 'data' | 'source'>,
   values: (text: string) => string,
-  words: TwinWords,
+  words: AdmonitionTitles,
 ): string {
   const body = source.replace(/^---[\s\S]*?\n---\n/, '');
-  let twin = '';
+  let markdown = '';
   let at = 0;
   for (const { 0: block, index } of body.matchAll(fence)) {
-    twin += proseOf(body.slice(at, index), words) + block.replace(/^(`{3,}\w+) .*/, '$1');
+    markdown += proseOf(body.slice(at, index), words) + block.replace(/^(`{3,}\w+) .*/, '$1');
     at = index + block.length;
   }
-  twin += proseOf(body.slice(at), words);
-  return `# ${data.title}\n\n${data.description}\n\n${values(twin).trim()}\n`;
+  markdown += proseOf(body.slice(at), words);
+  return `# ${data.title}\n\n${data.description}\n\n${values(markdown).trim()}\n`;
 }

@@ -6,7 +6,7 @@ export type Language = (typeof languages)[number];
 
 const theme = createCssVariablesTheme({ name: 'site', variablePrefix: '--tok-', fontStyle: false });
 
-/** Short class names, since a long page holds thousands of them; src/css/code.css colours them. Punctuation is plain text. */
+/** Class names of tokens, styled in src/css/code.css. Short, because a long page contains thousands of them. */
 const classes: Readonly<Record<string, string>> = {
   'token-constant': 'tc',
   'token-string': 'ts',
@@ -22,7 +22,7 @@ export const escapeHtml = (text: string) =>
   text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c] ?? c);
 
 export interface HighlightOptions {
-  /** Lines (from 1) to mark. */
+  /** Numbers of the lines to mark, from 1. */
   readonly marked?: ReadonlySet<number>;
 }
 export type Highlight = (code: string, language: string, options?: HighlightOptions) => string;
@@ -30,7 +30,7 @@ export type Highlight = (code: string, language: string, options?: HighlightOpti
 const mark = (name: string) => `VALUE0${name}0`;
 const marks = new RegExp(`VALUE0(${valueNames.join('|')})0`, 'g');
 
-/** Makes the highlighter; `{{name}}` in code becomes a span that the page fills with the reader's value. */
+/** Creates the highlighter. It replaces `{{name}}` in code by a span that the page fills with the reader value. */
 export async function createHighlight(examples: Readonly<Record<ValueName, string>>): Promise<Highlight> {
   const shiki: Highlighter = await createHighlighter({
     themes: [theme],
@@ -47,11 +47,11 @@ export async function createHighlight(examples: Readonly<Record<ValueName, strin
     const known = seen.get(key);
     if (known !== undefined) return known;
     if (!(languages as readonly string[]).includes(language)) {
-      throw new Error(`code language "${language}" is none of ${languages.join(', ')}`);
+      throw new Error(`code language "${language}" is unknown (known: ${languages.join(', ')})`);
     }
     const source = code.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => {
       if ((valueNames as readonly string[]).includes(name)) return mark(name);
-      throw new Error(`${whole} is no value of the reader (known: ${valueNames.join(', ')})`);
+      throw new Error(`${whole} is not a reader value (known: ${valueNames.join(', ')})`);
     });
     const { tokens } = shiki.codeToTokens(source, {
       lang: language as 'bash',

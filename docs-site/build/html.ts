@@ -6,23 +6,23 @@ export interface Reference {
   readonly target: string;
 }
 
-/** What the checks and the CSP need to know of one HTML file. */
+/** Facts about one HTML file, for the checks and the CSP. */
 export interface HtmlFacts {
   readonly ids: ReadonlySet<string>;
   readonly duplicateIds: readonly string[];
   readonly references: readonly Reference[];
-  /** CSP hashes of the inline scripts and styles that the build knows. */
+  /** CSP hashes of the allowed inline scripts and styles. */
   readonly scripts: readonly string[];
   readonly styles: readonly string[];
-  /** What may not be on a page, in words. */
-  readonly refused: readonly string[];
+  /** Descriptions of content that pages must not have. */
+  readonly violations: readonly string[];
   readonly elements: number;
   readonly noindex: boolean;
 }
 
 const cspHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Gatsby's inline scripts: each sets one value. */
+/** Gatsby's inline scripts. Each sets one value. */
 const gatsbyScripts = [
   /^\/\*<!\[CDATA\[\*\/window\.pagePath="[^"]*";\/\*\]\]>\*\/$/,
   /^\s*window\.___chunkMapping="(?:[^"\\]|\\")*";\s*$/,
@@ -47,21 +47,21 @@ export function readHtml(html: string, headScript: string): HtmlFacts {
   const references: Reference[] = [];
   const scripts: string[] = [];
   const styles: string[] = [];
-  const refused: string[] = [];
+  const violations: string[] = [];
   let elements = 0;
   let noindex = false;
   let inline: { readonly attributes: Readonly<Record<string, string>>; text: string } | undefined;
   const script = (type: string | undefined, text: string) => {
-    // Data that no browser runs: the policy asks for no hash.
+    // Browsers do not run JSON-LD, so the CSP needs no hash.
     if (type === 'application/ld+json') {
-      if (!isJson(text)) refused.push(`the JSON-LD "${shorten(text)}" is no JSON`);
+      if (!isJson(text)) violations.push(`the JSON-LD "${shorten(text)}" is not JSON`);
     } else if (type === undefined && (text === headScript || gatsbyScripts.some((one) => one.test(text))))
       scripts.push(cspHash(text));
-    else refused.push(`the build does not know the inline script "${shorten(text)}"`);
+    else violations.push(`the inline script "${shorten(text)}" is not allowed`);
   };
   const style = (identity: string | undefined, text: string) => {
     if (identity === 'gatsby-global-css') styles.push(cspHash(text));
-    else refused.push(`the build does not know the inline style "${shorten(text)}"`);
+    else violations.push(`the inline style "${shorten(text)}" is not allowed`);
   };
   const parser = new Parser({
     onopentag(name, attributes) {
@@ -71,7 +71,7 @@ export function readHtml(html: string, headScript: string): HtmlFacts {
         if (ids.has(id)) duplicateIds.push(id);
         ids.add(id);
       }
-      // A link without an address comes from a component that was given none.
+      // An <a> without href comes from a component without an address.
       if (href !== undefined || name === 'a') references.push({ attribute: 'href', target: href ?? '' });
       if (src !== undefined) references.push({ attribute: 'src', target: src });
       for (const one of (srcset ?? '').split(',')) {
@@ -81,9 +81,10 @@ export function readHtml(html: string, headScript: string): HtmlFacts {
       if (name === 'meta' && attributes['name'] === 'robots' && /noindex/.test(attributes['content'] ?? ''))
         noindex = true;
       for (const attribute of Object.keys(attributes))
-        if (attribute.startsWith('on')) refused.push(`the event attribute "${attribute}" on <${name}>`);
+        if (attribute.startsWith('on'))
+          violations.push(`the event attribute "${attribute}" on <${name}> is not allowed`);
       if (name === 'script' && src !== undefined && !/^\/(?!\/)/.test(src))
-        refused.push(`a script of another site: ${src}`);
+        violations.push(`the script is from another site: ${src}`);
       if ((name === 'script' && src === undefined) || name === 'style') inline = { attributes, text: '' };
     },
     ontext(text) {
@@ -99,5 +100,5 @@ export function readHtml(html: string, headScript: string): HtmlFacts {
   });
   parser.write(html);
   parser.end();
-  return { ids, duplicateIds, references, scripts, styles, refused, elements, noindex };
+  return { ids, duplicateIds, references, scripts, styles, violations, elements, noindex };
 }

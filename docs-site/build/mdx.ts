@@ -9,7 +9,7 @@ import { ContentError } from './front-matter.ts';
 import { checkGuide } from './guide-rules.ts';
 import type { Highlight } from './highlight.ts';
 
-/** The little of hast and mdast that is needed here. */
+/** The part of hast and mdast that is used here. */
 export interface Node {
   type: string;
   name?: string;
@@ -35,7 +35,7 @@ export interface Section {
 export interface Compiled {
   readonly Content: FunctionComponent<{ components: Record<string, unknown> }>;
   readonly toc: readonly TocItem[];
-  /** The first has no id: what stands before the first heading. */
+  /** The first section has no id: it is the text before the first heading. */
   readonly sections: readonly Section[];
 }
 
@@ -48,10 +48,10 @@ export const textOf = (node: Node): string =>
 
 const stableId = /\s*\{#([\p{L}\p{N}_.-]+)\}\s*$/u;
 
-/** A block of code. */
+/** A fenced code block. */
 export const fence = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[ \t]*$/gm;
 
-/** MDX would read `{#id}` as an expression: it is escaped in headings outside code. */
+/** Escapes `{#id}` in headings outside code: MDX would parse it as an expression. */
 const escapeIds = (source: string): string =>
   source.replace(new RegExp(`${fence.source}|^#{2,6} .*$`, 'gm'), (found) =>
     found.startsWith('#') ? found.replace('{#', '\\{#') : found,
@@ -73,7 +73,8 @@ export function readMeta(meta: string): { attributes: Record<string, string>; ma
       }
       return '';
     });
-  if (rest.trim() !== '') throw new Error(`unreadable after the code block's language: ${rest.trim()}`);
+  if (rest.trim() !== '')
+    throw new Error(`cannot parse "${rest.trim()}" after the language of the code block`);
   return { attributes, marked };
 }
 
@@ -113,7 +114,7 @@ const attributeOf = (node: Node, name: string): string | undefined =>
 
 type Source = { readonly lineNumber?: number } | undefined;
 
-/** React's JSX for one guide: what a component refuses is told with file and line. */
+/** JSX runtime for one guide. Adds file and line to errors that components throw. */
 function jsxOf(file: string) {
   return (type: unknown, props: object, key: string | undefined, isStatic: boolean, source: Source) => {
     const make = isStatic ? jsxs : jsx;
@@ -130,22 +131,22 @@ function jsxOf(file: string) {
   };
 }
 
-/** Puts each h2 with what follows it into a section: the browser lays out only those near the screen (prose.css). */
-function divide(tree: Node): void {
-  const divided: Node[] = [];
+/** Wraps each h2 and its content in a section: the browser lays out only sections near the viewport (prose.css). */
+function wrapSections(tree: Node): void {
+  const wrapped: Node[] = [];
   let section: Node[] | undefined;
   for (const child of tree.children ?? []) {
     if (child.type === 'heading' && (child as { depth?: number }).depth === 2) {
       section = [];
       const data = { hName: 'section', hProperties: { className: ['prose-part'] } };
-      divided.push({ type: 'section', data, children: section });
+      wrapped.push({ type: 'section', data, children: section });
     }
-    (section ?? divided).push(child);
+    (section ?? wrapped).push(child);
   }
-  tree.children = divided;
+  tree.children = wrapped;
 }
 
-/** Compiles one guide; headings get their ids, code its colours. */
+/** Compiles one guide: adds ids to headings and highlights code. Throws a ContentError. */
 export async function compileGuide(file: string, body: string, highlight: Highlight): Promise<Compiled> {
   const sections: Section[] = [{ id: '', text: '', level: 1, body: '' }];
   const visit = (node: Node, slugger: GithubSlugger, seen: Map<string, number>) => {
@@ -169,7 +170,7 @@ export async function compileGuide(file: string, body: string, highlight: Highli
     const line = node.position?.start.line;
     const before = seen.get(id);
     if (before !== undefined)
-      throw new ContentError(file, line, `the anchor #${id} stands already in line ${before}`);
+      throw new ContentError(file, line, `the anchor #${id} is already used in line ${before}`);
     seen.set(id, line ?? 0);
   };
   const heading = (node: Node, slugger: GithubSlugger, seen: Map<string, number>) => {
@@ -192,14 +193,14 @@ export async function compileGuide(file: string, body: string, highlight: Highli
         { value: escapeIds(body), path: file },
         {
           outputFormat: 'function-body',
-          // Components know their line in the guide.
+          // Adds line numbers to the elements, for errors of components.
           development: true,
           remarkPlugins: [
             remarkGfm,
             () => (tree: unknown) => {
               checkGuide(file, body, tree as Node);
               visit(tree as Node, new GithubSlugger(), new Map());
-              divide(tree as Node);
+              wrapSections(tree as Node);
             },
           ],
         },

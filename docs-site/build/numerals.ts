@@ -1,11 +1,11 @@
 import { isScalar, parseDocument, visit } from 'yaml';
 
-/** TypeScript's library does not know it yet; Node 22 and later have it. */
+/** `JSON.rawJSON` is missing in TypeScript's types; Node 22 and later have it. */
 const raw = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
 /**
- * Numbers in examples that JavaScript would show as others (`1.0`, `9007199254740993`) become `JSON.rawJSON` values,
- * which `JSON.stringify` writes as the author did. Elsewhere, numbers are limits and are compared: they stay numbers.
+ * Keeps the source text of numbers in examples that JavaScript cannot reproduce (`1.0`, `9007199254740993`): they
+ * become `JSON.rawJSON` values. Numbers outside examples are limits, which are compared: they stay numbers.
  */
 export function keepNumerals<T>(document: T, source: string): T {
   const copy = structuredClone(document);
@@ -21,7 +21,7 @@ export function keepNumerals<T>(document: T, source: string): T {
   return copy;
 }
 
-/** Walks from the root to the number's place; where the bundle put something else there, nothing is replaced. */
+/** Follows the path to the number and replaces it. Does nothing if the bundle has another value there. */
 function replace(root: unknown, value: number, text: string, path: readonly unknown[], node: unknown): void {
   const steps: (string | number)[] = [];
   const chain = [...path, node];

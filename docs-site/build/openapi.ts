@@ -15,11 +15,11 @@ export interface LoadedApi {
   readonly file: string;
   readonly text: string;
   readonly document: OpenApiDocument;
-  /** The line of a place in the file (`#/paths/…`), or of what holds it. */
+  /** Line of a JSON pointer (`#/paths/…`) in the file; the line of the nearest ancestor if the pointer does not exist. */
   readonly lineOf: (pointer: string) => number | undefined;
 }
 
-/** What must hold before a document is shown: it is valid, resolves, and its examples fit their schemas. */
+/** Lint rules: the document is valid, all references resolve, and examples match their schemas. */
 const rules = {
   struct: 'error',
   'no-unresolved-refs': 'error',
@@ -35,7 +35,7 @@ const rules = {
   'no-invalid-schema-examples': { severity: 'error', allowAdditionalProperties: false },
 } as const;
 
-/** On one screen: the first problems, each with file, line, place and reason. */
+/** Maximum number of problems in an error message, so that it fits on one screen. */
 const shownProblems = 10;
 
 function lineOfProblem(
@@ -48,7 +48,7 @@ function lineOfProblem(
   return location ? lineOf(location.source.absoluteRef, location.pointer ?? '#/') : undefined;
 }
 
-function stop(file: string, problems: readonly NormalizedProblem[]): void {
+function throwOnErrors(file: string, problems: readonly NormalizedProblem[]): void {
   const errors = problems.filter((one) => one.severity === 'error' && !one.ignored);
   if (errors.length === 0) return;
   const lines = errors.slice(0, shownProblems).map((problem) => {
@@ -62,7 +62,7 @@ function stop(file: string, problems: readonly NormalizedProblem[]): void {
   throw new Error(lines.join('\n'));
 }
 
-/** Finds lines of a YAML file; a place that is not there has the line of the nearest one around it. */
+/** Returns a function that finds the line of a JSON pointer in a YAML file, or of its nearest ancestor. */
 function lineFinder(file: string): (pointer: string) => number | undefined {
   const counter = new LineCounter();
   let parsed: ReturnType<typeof parseDocument> | undefined;
@@ -88,7 +88,7 @@ function lineFinder(file: string): (pointer: string) => number | undefined {
   };
 }
 
-/** Before all other rules, which speak of a version's own members; what is no YAML is left to them. */
+/** Checks the OpenAPI version before the lint rules, which depend on it. Invalid YAML is left to the linter. */
 function checkVersion(file: string, text: string): void {
   const lineCounter = new LineCounter();
   const { contents, errors } = parseDocument(text, { lineCounter });
@@ -102,11 +102,11 @@ function checkVersion(file: string, text: string): void {
   throw new ContentError(
     basename(file),
     range ? lineCounter.linePos(range[0]).line : 1,
-    `OpenAPI 3.1 is needed${version === undefined ? ': "openapi" is missing' : `, not ${version}`}`,
+    `OpenAPI 3.1 is required${version === undefined ? ': "openapi" is missing' : `, not ${version}`}`,
   );
 }
 
-/** Loads one document; any problem stops with file, line and reason. */
+/** Loads one document. Throws an error with file, line and reason. */
 export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi> {
   const file = join(folder, `${name}.yaml`);
   const config = await createConfig({ rules });
@@ -123,16 +123,16 @@ export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi>
   checkVersion(file, text);
   let bundled: Awaited<ReturnType<typeof bundle>>;
   try {
-    stop(file, await lint({ ref: file, config }));
+    throwOnErrors(file, await lint({ ref: file, config }));
     bundled = await bundle({ ref: file, config });
   } catch (error) {
-    // YAML that cannot be parsed is thrown, with the line in its own words.
+    // The parser throws on invalid YAML, with the line in a field of the original error.
     const line = (error as { originalError?: { mark?: { line?: number } } }).originalError?.mark?.line;
     if (line === undefined) throw error;
     const reason = (error as Error).message.split('\n')[0]?.replace(/ in ".*$/, '') ?? '';
     throw new ContentError(basename(file), line + 1, `not YAML: ${reason}`);
   }
-  stop(file, bundled.problems);
+  throwOnErrors(file, bundled.problems);
   const document = bundled.bundle.parsed as OpenApiDocument;
   return {
     name,
@@ -147,8 +147,8 @@ export async function loadApi(folder: string, name: ApiName): Promise<LoadedApi>
 export const loadApis = (folder: string): Promise<LoadedApi[]> =>
   Promise.all(apiNames.map((name) => loadApi(folder, name)));
 
-/** Runs `render`; what it refuses gets the document's file and line. */
-export function located<T>(api: LoadedApi, render: () => T): T {
+/** Runs `render` and adds file and line of the document to its errors. */
+export function withLocation<T>(api: LoadedApi, render: () => T): T {
   try {
     return render();
   } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { filesIn } from './dist.ts';
 import { escapeHtml } from './highlight.ts';
-import { type OwnPage, twinFile } from './own-pages.ts';
+import { markdownFile, type OwnPage } from './own-pages.ts';
 import { announcementsSetting, type Settings, SettingsError } from './settings.ts';
 import type { Site } from './site.ts';
 
@@ -15,8 +15,8 @@ export function sitemap(site: Site, { siteUrl }: Settings): string {
 }
 
 export function llms(site: Site, { siteName, siteUrl }: Settings): string {
-  const line = ({ title, route, description }: Omit<OwnPage, 'twin'>) =>
-    `- [${title}](${siteUrl}${twinFile(route)}): ${description}`;
+  const line = ({ title, route, description }: Omit<OwnPage, 'markdown'>) =>
+    `- [${title}](${siteUrl}${markdownFile(route)}): ${description}`;
   const lines = (kind: string) =>
     listed(site)
       .filter(({ page }) => page.kind === kind)
@@ -42,7 +42,7 @@ export function llms(site: Site, { siteName, siteUrl }: Settings): string {
   ].join('\n');
 }
 
-/** Writes everything beside the pages into Gatsby's output; returns the paths of what it wrote. */
+/** Writes all files except the pages into Gatsby's output. Returns the paths of the written files. */
 export function writeOutputs(site: Site, settings: Settings, root: string, output: string): string[] {
   const written: string[] = [];
   const write = (path: string, content: string | Uint8Array) => {
@@ -55,11 +55,11 @@ export function writeOutputs(site: Site, settings: Settings, root: string, outpu
   write('/search.json', JSON.stringify(site.search));
   write('/llms.txt', llms(site, settings));
   write('/robots.txt', `User-agent: *\nAllow: /\nSitemap: ${settings.siteUrl}/sitemap.xml\n`);
-  for (const { page, html, twin } of site.pages) {
+  for (const { page, html, markdown } of site.pages) {
     write(page.fragment, html);
-    if (!page.draft) write(twinFile(page.route), twin);
+    if (!page.draft) write(markdownFile(page.route), markdown);
   }
-  for (const { route, twin } of site.own) write(twinFile(route), twin);
+  for (const { route, markdown } of site.own) write(markdownFile(route), markdown);
   for (const { route, file, document } of site.apis) {
     write(`${route}.yaml`, readFileSync(file));
     write(`${route}.json`, `${JSON.stringify(document, null, 2)}\n`);
@@ -72,7 +72,7 @@ export function writeOutputs(site: Site, settings: Settings, root: string, outpu
   if (announcementsUrl.startsWith('/') && !written.includes(announcementsUrl)) {
     if (!existsSync(join(root, 'static', announcementsUrl)))
       throw new SettingsError(
-        `${announcementsSetting(environment)}: "${announcementsUrl}" is no file of the site (content/announcements, static)`,
+        `${announcementsSetting(environment)}: "${announcementsUrl}" is not a file of the site (content/announcements, static)`,
       );
   }
   return written;

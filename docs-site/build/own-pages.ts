@@ -2,16 +2,16 @@ import type { ja as words } from '../src/strings/ja.ts';
 import type { home as homeWords } from '../src/theme/Home/content.ts';
 import type { Settings } from './settings.ts';
 
-/** A page that Gatsby builds from src/pages: it has no fragment, but a twin, and stands in sitemap and `llms.txt`. */
+/** A page that Gatsby builds from src/pages, without a fragment. Sitemap and `llms.txt` list it. */
 export interface OwnPage {
   readonly route: string;
   readonly title: string;
   readonly description: string;
-  readonly twin: string;
+  readonly markdown: string;
 }
 
-/** `/` has its twin under the name of its file. */
-export const twinFile = (route: string): string => `${route === '/' ? '/index' : route}.md`;
+/** Path of the Markdown version of a route; `/index.md` for `/`. */
+export const markdownFile = (route: string): string => `${route === '/' ? '/index' : route}.md`;
 
 export function ownPages(
   home: typeof homeWords,
@@ -20,13 +20,13 @@ export function ownPages(
 ): OwnPage[] {
   const item = ({ title, href, text }: { title: string; href: string; text: string }) =>
     `[${title}](${href}): ${text}`;
-  const twin = (...blocks: string[]) => `${blocks.join('\n\n')}\n`;
+  const markdown = (...blocks: string[]) => `${blocks.join('\n\n')}\n`;
   return [
     {
       route: '/',
       title: home.name,
       description: home.description,
-      twin: twin(
+      markdown: markdown(
         `# ${siteName}`,
         home.title,
         home.lead,
@@ -40,7 +40,7 @@ export function ownPages(
       route: '/information',
       title: information.title,
       description: information.description,
-      twin: twin(
+      markdown: markdown(
         `# ${information.title}`,
         information.description,
         `${information.document} [${announcementsUrl}](${announcementsUrl})`,

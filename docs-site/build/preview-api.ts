@@ -1,6 +1,6 @@
 /**
- * Renders the references, without Gatsby, into single HTML files to look at:
- * `node build/preview-api.ts <folder>`. The chrome around them is only a stand-in of the same size.
+ * Previews the references without Gatsby, as single HTML files: `node build/preview-api.ts <folder>`. Navigation and
+ * sidebar are placeholders of the same size.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -7,7 +7,7 @@ type Renderer = typeof import('../src/render.tsx');
 
 let counter = 0;
 
-/** Bundles a module of src for Node and loads it: Node strips types, but knows neither JSX nor paths without suffix. */
+/** Bundles a module of src and loads it. Node alone supports neither JSX nor imports without suffix. */
 export async function loadModule<T>(root: string, entry: string): Promise<T> {
   const folder = join(root, 'node_modules/.cache/docs-site');
   mkdirSync(folder, { recursive: true });

@@ -1,7 +1,7 @@
-/** Everything a build can be told, with its defaults. The server takes its own settings (server/settings.ts). */
+/** Settings of the build. The server has separate settings (server/config.ts). */
 export interface Settings {
   readonly environment: 'production' | 'staging' | 'development';
-  /** Where the browser fetches the announcements; on another origin it enters the CSP. */
+  /** Address from which the browser fetches the announcements. If it has another origin, the CSP allows that origin. */
   readonly announcementsUrl: string;
   readonly siteUrl: string;
   readonly siteName: string;
@@ -16,21 +16,21 @@ export class SettingsError extends Error {}
 
 const environments = ['production', 'staging', 'development'] as const;
 
-/** What would end a string of a sample in curl, Node or Python, or be changed there. */
+/** Characters that would end a string in a sample of curl, Node or Python, or change in it. */
 const unsafe = /[\s'"`$\\]/;
 
-/** A base gets paths behind it, an endpoint is called as it is, a page is opened by the reader. */
+/** base: paths are appended; endpoint: called without changes; page: opened by the reader. */
 type Kind = 'base' | 'endpoint' | 'page';
 
 function url(name: string, given: string, kind: Kind): string {
   const value = given.trim();
   const shown = JSON.stringify(value);
-  if (unsafe.test(value)) throw new SettingsError(`${name}: ${shown} holds a space, a quote, $, \\ or \``);
+  if (unsafe.test(value)) throw new SettingsError(`${name}: ${shown} contains a space, a quote, $, \\ or \``);
   if (!URL.canParse(value)) throw new SettingsError(`${name}: ${shown} is not an address (https://…)`);
   if (!/^https?:\/\//i.test(value))
     throw new SettingsError(`${name}: ${shown} must begin with http:// or https://`);
   const { href, username, password } = new URL(value);
-  // Not shown: it may be a secret.
+  // The message omits the address, which contains credentials.
   if (username || password) throw new SettingsError(`${name}: the address must have no user and no password`);
   if (kind !== 'page' && /[?#]/.test(href))
     throw new SettingsError(`${name}: ${shown} must have no query and no hash`);
@@ -39,7 +39,7 @@ function url(name: string, given: string, kind: Kind): string {
 
 const sitePath = /^(?:\/(?!\.{1,2}(?:\/|$))[\p{L}\p{N}._-]+)+$/u;
 
-/** An address, or a path of the site; build/outputs.ts checks that the file is there. */
+/** An address, or a path of the site; build/outputs.ts checks that the file exists. */
 function announcements(name: string, value: string): string {
   if (!value.startsWith('/') || unsafe.test(value)) return url(name, value, 'endpoint');
   if (!sitePath.test(value))
@@ -50,14 +50,14 @@ function announcements(name: string, value: string): string {
 function text(name: string, value: string): string {
   const trimmed = value.trim();
   if (trimmed === '' || trimmed.length > 80 || /\p{Cc}/u.test(trimmed))
-    throw new SettingsError(`${name}: 1 to 80 characters are needed, in one line`);
+    throw new SettingsError(`${name}: 1 to 80 characters are required, in one line`);
   return trimmed;
 }
 
-/** `make site` serves on it; told here, before the build has taken its minute. */
+/** Checks the port of `make site`. The check is here, so that it fails before the build, which takes a minute. */
 function checkPort(name: string, value: string | undefined): void {
   if (value && !(/^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535))
-    throw new SettingsError(`${name}: "${value}" is no port (1 to 65535)`);
+    throw new SettingsError(`${name}: "${value}" is not a port (1 to 65535)`);
 }
 
 export const announcementsSetting = (environment: Settings['environment']) =>
@@ -69,7 +69,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
   const chosen = read('SITE_ENVIRONMENT', 'production');
   const environment = environments.find((one) => one === chosen);
   if (!environment) {
-    throw new SettingsError(`SITE_ENVIRONMENT: "${chosen}" is none of ${environments.join(', ')}`);
+    throw new SettingsError(`SITE_ENVIRONMENT: "${chosen}" is not one of ${environments.join(', ')}`);
   }
   const known = new Set([
     'SITE_ENVIRONMENT',
@@ -78,10 +78,10 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     ...['SITE_INQUIRY_URL', 'SITE_MAILING_URL', 'SITE_PORT', 'SITE_LISTEN', 'SITE_DIST'],
   ]);
   for (const name of Object.keys(env)) {
-    if (name.startsWith('SITE_') && !known.has(name)) throw new SettingsError(`${name}: no such setting`);
+    if (name.startsWith('SITE_') && !known.has(name)) throw new SettingsError(`${name}: unknown setting`);
   }
   checkPort('SITE_PORT', env['SITE_PORT']);
-  // Those of the other environments are read as well: a mistake is found before their own build.
+  // Checks the addresses of all environments, so that a mistake is found before the build of that environment.
   const announcementsOf = (one: Settings['environment']) => {
     const name = announcementsSetting(one);
     return announcements(name, read(name, `/announcements/${one}.md`));

@@ -3,9 +3,9 @@ import { basename, join, resolve } from 'node:path';
 import type { DocumentPage, SearchRecord, SidebarCategory } from '../src/types.ts';
 import type { Source } from './check-links.ts';
 import { ContentError } from './front-matter.ts';
-import { type Guide, loadGuides, twinOf } from './guides.ts';
+import { type Guide, loadGuides, markdownOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
-import { type LoadedApi, loadApis, located } from './openapi.ts';
+import { type LoadedApi, loadApis, withLocation } from './openapi.ts';
 import { type OwnPage, ownPages } from './own-pages.ts';
 import { loadRenderer } from './renderer.ts';
 import type { Settings } from './settings.ts';
@@ -15,11 +15,11 @@ import { exampleValues, fill } from './values.ts';
 export interface BuiltPage {
   readonly page: DocumentPage;
   readonly html: string;
-  readonly twin: string;
+  readonly markdown: string;
 }
 
 export interface Site {
-  /** What each page was made of, by its route. */
+  /** Sources of the pages, by route. */
   readonly sources: ReadonlyMap<string, Source>;
   readonly pages: readonly BuiltPage[];
   readonly own: readonly OwnPage[];
@@ -41,7 +41,7 @@ const hash = (text: string) => createHash('sha256').update(text).digest('hex').s
 const fragmentOf = (route: string, html: string) =>
   `/fragments/${route.slice(1).replaceAll('/', '-')}.${hash(html)}.txt`;
 
-/** The one sidebar of the guides: unlisted pages and the root page are not in it. */
+/** Sidebar of all guides, without unlisted pages and the root page. */
 function guideSidebar(guides: readonly Guide[], guidesLabel: string): SidebarCategory[] {
   const listed = guides.filter((one) => !one.data.unlisted && one.route !== '/docs');
   const labels = [...new Set(listed.map((one) => one.data.category ?? guidesLabel))];
@@ -57,7 +57,7 @@ function guidePages(
   guides: readonly Guide[],
   guidesLabel: string,
   render: (guide: Guide) => string,
-  twin: (guide: Guide) => string,
+  markdown: (guide: Guide) => string,
 ): BuiltPage[] {
   const sidebar = guideSidebar(guides, guidesLabel);
   const order = guides.filter((one) => !one.data.unlisted);
@@ -72,7 +72,7 @@ function guidePages(
     const isRoot = route === '/docs';
     return {
       html,
-      twin: twin(guide),
+      markdown: markdown(guide),
       page: {
         kind: 'guide',
         route,
@@ -122,7 +122,7 @@ function guideSearch(guides: readonly Guide[]): SearchRecord[] {
   );
 }
 
-/** Adds the keywords of the guides to what they are for. Throws a ContentError when there is no such place. */
+/** Adds the keywords of the guides to their search records. Throws a ContentError if a record does not exist. */
 function withKeywords(records: readonly SearchRecord[], guides: readonly Guide[]): SearchRecord[] {
   const keywords = new Map<string, string>();
   for (const { file, route, data, source } of guides.filter(isSearched)) {
@@ -130,7 +130,7 @@ function withKeywords(records: readonly SearchRecord[], guides: readonly Guide[]
       const href = key === 'page' ? route : key.startsWith('/') ? key : `${route}#${key}`;
       if (!records.some((one) => one.href === href)) {
         const line = source.split('\n').findIndex((one) => one.includes(`${key}:`)) + 1;
-        throw new ContentError(file, line, `"keywords" are for ${href}, which the search does not have`);
+        throw new ContentError(file, line, `"keywords" name ${href}, which is not in the search index`);
       }
       keywords.set(href, words);
     }
@@ -141,7 +141,7 @@ function withKeywords(records: readonly SearchRecord[], guides: readonly Guide[]
   });
 }
 
-/** Renders every guide and reference; nothing is written yet. */
+/** Renders every guide and reference. Writes no files. */
 export async function buildSite({ root, settings, drafts, content, openapi }: SiteOptions): Promise<Site> {
   await checkStrings(root);
   const values = exampleValues(settings);
@@ -160,7 +160,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
         throw new Error(`${guide.file}: ${(error as Error).message}`);
       }
     },
-    (guide) => twinOf(guide, (text) => fill(text, values), renderer.ja.admonition),
+    (guide) => markdownOf(guide, (text) => fill(text, values), renderer.ja.admonition),
   );
   const references = apis.map((api) => apiPage(api, apis, renderer, highlight));
   return {
@@ -192,7 +192,7 @@ function apiPage(
         .map((one) => ({ name: one.name, route: one.route, document: one.document })),
       highlight: (code, language) => highlight(code, language),
     });
-  const { page, html } = located(api, render);
+  const { page, html } = withLocation(api, render);
   const index = apis.indexOf(api);
   const link = (one: LoadedApi | undefined) =>
     one ? { label: renderer.ja.apis[one.name], href: one.route } : undefined;
@@ -202,7 +202,7 @@ function apiPage(
     search: page.search,
     built: {
       html,
-      twin: page.text,
+      markdown: page.text,
       page: {
         kind: 'api',
         route,

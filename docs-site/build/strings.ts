@@ -5,7 +5,7 @@ import { loadModule } from './renderer.ts';
 
 const use = /(?<![\w.'"/])(ja|apiWords)((?:\.\w+)+)/g;
 
-/** Stops where src uses a string that src/strings does not have: a bundler would show nothing in its place. */
+/** Throws if src uses a string that src/strings does not have. A bundler would show nothing instead. */
 export async function checkStrings(root: string): Promise<void> {
   const { ja } = await loadModule<{ ja: unknown }>(root, 'src/strings/ja.ts');
   const { apiWords } = await loadModule<{ apiWords: unknown }>(root, 'src/strings/api.ts');

@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 
-/** The values a reader fills in once for all samples; the names are those of `demo.json`. */
+/** Names of the reader values: a reader enters them once for all samples. The names are those of `demo.json`. */
 export const valueNames = [
   'apiUrl',
   'tokenUrl',
@@ -13,7 +13,7 @@ export const valueNames = [
 ] as const;
 export type ValueName = (typeof valueNames)[number];
 
-/** What a sample shows while the reader has filled in nothing. */
+/** Values in samples until the reader has filled in the form. */
 export function exampleValues(
   settings: Pick<Settings, 'apiUrl' | 'tokenUrl'>,
 ): Readonly<Record<ValueName, string>> {
@@ -31,12 +31,12 @@ export function exampleValues(
 
 export const placeholder = /\{\{(\w+)\}\}/g;
 
-/** Replaces `{{name}}`; a name that nobody knows is an error of the page's author. */
+/** Replaces `{{name}}` by its value. Throws if the name is unknown. */
 export function fill(code: string, values: Readonly<Record<string, string>>): string {
   return code.replace(placeholder, (whole, name: string) => {
     const value = values[name];
     if (value === undefined)
-      throw new Error(`${whole} is no value of the reader (known: ${valueNames.join(', ')})`);
+      throw new Error(`${whole} is not a reader value (known: ${valueNames.join(', ')})`);
     return value;
   });
 }

@@ -17,22 +17,22 @@ import { type Content, type Encoding, encodings, notFoundFile, type Stored } fro
 import { fixedHeaders } from './headers.ts';
 import { routeOf } from './routing.ts';
 
-/** A connection on which no byte moves for this long is closed; milliseconds. */
+/** Idle timeout of a connection; milliseconds. */
 const idleMs = 30_000;
-/** How long open answers may take at the stop when nobody says for how long; milliseconds. */
+/** Default time for open responses to finish at shutdown; milliseconds. */
 const defaultDrainMs = 4000;
 
-/** Statuses of what Node.js cannot read as a request; everything else is 400. */
-const refusals: Readonly<Record<string, number>> = {
+/** Statuses of requests that Node.js cannot parse, by error code; other errors are 400. */
+const parseErrorStatuses: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** A 405 names the methods that are allowed (RFC 9110, 15.5.6). */
+/** Header `Allow` of a 405 response (RFC 9110, 15.5.6). */
 const allow = 'GET, HEAD';
 const text = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
 
-/** The site's public port: answers GET and HEAD from the built site only. Every answer has the policies. */
+/** The site's public port. Serves GET and HEAD from the built site only. Every response has the policy headers. */
 export function createSiteServer(
   content: Content,
   listen: ListenAddress,
@@ -40,7 +40,7 @@ export function createSiteServer(
 ): Component & { port(): number } {
   const answers = new Counter({
     name: 'site_http_responses_total',
-    help: 'Answers of the public port by status.',
+    help: 'Responses of the public port by status.',
     labelNames: ['status'],
     registers: [metrics],
   });
@@ -77,7 +77,7 @@ export function createSiteServer(
       return response.end();
     }
     const encoding = encodingOf(request, stored ?? missing);
-    if (!encoding) return sendText(response, 406, {}, 'No content coding that is had here is accepted.');
+    if (!encoding) return sendText(response, 406, {}, 'None of the available content codings is accepted.');
     const headers: Record<string, string> = {
       ...(stored ?? missing).headers,
       ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
@@ -90,8 +90,8 @@ export function createSiteServer(
     send(response, stored ? 200 : 404, headers, body);
   };
 
-  /** Answers where Node.js has no request. */
-  const refuse = (socket: Socket, status: number): void => {
+  /** Responds on the socket if Node.js could not create a request. */
+  const respondOnSocket = (socket: Socket, status: number): void => {
     answers.inc({ status });
     const headers = {
       ...policies,
@@ -112,12 +112,12 @@ export function createSiteServer(
   server.setTimeout(idleMs);
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     answers.inc({ status: 417 });
-    sendText(response, 417, { connection: 'close' }, 'Nothing can be expected here.');
+    sendText(response, 417, { connection: 'close' }, 'The header Expect is not supported.');
   });
-  server.on('connect', (_request, socket: Socket) => refuse(socket, 405));
+  server.on('connect', (_request, socket: Socket) => respondOnSocket(socket, 405));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
-    return refuse(socket, refusals[error.code ?? ''] ?? 400);
+    return respondOnSocket(socket, parseErrorStatuses[error.code ?? ''] ?? 400);
   });
   listeners.guard(server, 'site', () => policies);
 
@@ -132,7 +132,7 @@ export function createSiteServer(
   };
 }
 
-/** RFC 9110, 12.5.3: br before gzip if the client weighs them equally; undefined if it refuses all. */
+/** Content coding by RFC 9110, 12.5.3. Prefers br to gzip at equal weight; undefined if the client rejects all. */
 function encodingOf(request: IncomingMessage, { bodies }: Stored): Encoding | undefined {
   const available = encodings.filter((encoding) => bodies.has(encoding));
   return new Negotiator(request).encodings(available, { preferred: available })[0];

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { processConfig } from '@headset-cloud/process/process-config.ts';
 import { address, text } from '@headset-cloud/runtime/config.ts';
 
-/** The built server lies in the folder that it serves, its source beside that folder. */
+/** Default folder of the built site: the folder of this file in the bundle, `../dist` for the source. */
 function defaultDist(): string {
   const { dirname } = import.meta;
   return existsSync(join(dirname, 'server.json')) ? dirname : resolve(dirname, '../dist');
@@ -12,7 +12,7 @@ function defaultDist(): string {
 /** Settings of the site's server. */
 export const siteConfig = {
   ...processConfig,
-  // All readers may share the address of one proxy.
+  // All readers may have the same address: that of a proxy.
   LISTENER_CONNECTIONS_OF_ADDRESS: { ...processConfig.LISTENER_CONNECTIONS_OF_ADDRESS, default: 4000 },
   SITE_LISTEN: address({
     doc: 'Address and port of the site.',

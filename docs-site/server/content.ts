@@ -7,11 +7,11 @@ import type { Manifest } from './manifest.ts';
 export const encodings = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof encodings)[number];
 
-/** One file as it is answered. */
+/** One file with its response headers and its bodies. */
 export interface Stored {
   readonly headers: Readonly<Record<string, string>>;
   readonly etag: string;
-  /** The content by its coding; files that the build did not compress have `identity` only. */
+  /** Body by content coding; files that the build did not compress have `identity` only. */
   readonly bodies: ReadonlyMap<Encoding, Buffer>;
 }
 
@@ -38,12 +38,12 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the whole built site into memory (some 7 MB): what happens to the folder afterwards does not matter, no request
- * opens a file, and only what the build listed exists. Says what to do where there is no site, or a damaged one.
+ * Reads the whole built site into memory (about 7 MB). Later changes of the folder have no effect, requests open no
+ * files, and only files that the build listed exist. Throws a ConfigError if the site is missing or damaged.
  */
 export function readContent(dist: string): Content {
   try {
-    // The link is resolved once: a later build changes the link, not the folder.
+    // Resolves the link once: a later build changes the link, not the folder.
     const folder = realpathSync(dist);
     const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'server.json'), 'utf8'));
     const files = Object.entries(manifest.etags);
@@ -54,7 +54,7 @@ export function readContent(dist: string): Content {
     return content;
   } catch (error) {
     const why = (error as Error).message;
-    const reason = `There is no whole built site in ${dist} (${why}): run "make site", or set SITE_DIST.`;
+    const reason = `There is no complete built site in ${dist} (${why}): run "make site", or set SITE_DIST.`;
     throw new ConfigError([{ setting: 'SITE_DIST', reason }]);
   }
 }

@@ -1,6 +1,6 @@
 import type { Manifest } from './manifest.ts';
 
-/** On every answer. */
+/** Headers of every response. */
 export const fixedHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'strict-origin-when-cross-origin',
@@ -9,8 +9,9 @@ export const fixedHeaders: Readonly<Record<string, string>> = {
 };
 
 /**
- * The policy of one page. Inline scripts and styles pass by their hashes only. `style-src-attr` is open because
- * Gatsby writes style attributes on its focus wrapper and its announcer; attributes cannot load or run anything.
+ * Content-Security-Policy of one page. Inline scripts and styles are allowed by their hashes only. `style-src-attr`
+ * allows all, because Gatsby writes style attributes on its focus wrapper and its announcer. Such attributes cannot
+ * load or run anything.
  */
 export function contentSecurityPolicy(manifest: Manifest, file: string): string {
   const inline = manifest.inline[file] ?? { scripts: [], styles: [] };
@@ -19,7 +20,7 @@ export function contentSecurityPolicy(manifest: Manifest, file: string): string 
     "default-src 'none'",
     ["script-src 'self'", ...inline.scripts].join(' '),
     ["style-src 'self'", ...inline.styles].join(' '),
-    // The parser of announcements; a worker from `blob:` or `data:` stays forbidden.
+    // For the parser of announcements. Workers from `blob:` or `data:` stay forbidden.
     "worker-src 'self'",
     "style-src-attr 'unsafe-inline'",
     `img-src 'self' data:${origin}`,
@@ -35,6 +36,6 @@ export function contentSecurityPolicy(manifest: Manifest, file: string): string 
 
 const hashed = /(?:-[0-9a-f]{20}\.(?:js|css)|^\/(?:fragments|static|search)\/.*[.-][0-9a-f]{8,}\.\w+)$/;
 
-/** Files whose name holds the hash of their content never change; everything else is asked for again. */
+/** Files with a content hash in their name never change. Browsers revalidate all other files. */
 export const cacheControl = (file: string): string =>
   hashed.test(file) ? 'public, max-age=31536000, immutable' : 'public, max-age=0, must-revalidate';

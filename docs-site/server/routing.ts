@@ -1,12 +1,12 @@
-/** Where a request goes: to another address, to a file, or nowhere. */
+/** Result of routing: a redirect, a file, or nothing. */
 export type Route =
   | { readonly to: 'redirect'; readonly location: string }
   | { readonly to: 'file'; readonly file: string }
   | { readonly to: 'nothing' };
 
 /**
- * `/x.html`, `/x/index.html`, `/x/index` and `/x/` are `/x`, the query is kept. `target` is in origin form. Slashes at
- * the beginning are one: `//host/` as a redirect would lead to another site.
+ * Routes a request target in origin form. `/x.html`, `/x/index.html`, `/x/index` and `/x/` redirect to `/x` and keep
+ * the query. Several slashes at the beginning become one: a redirect to `//host/` would lead to another site.
  */
 export function routeOf(target: string, has: (file: string) => boolean): Route {
   const [rawPath = '/', ...rest] = target.split('?');
@@ -31,7 +31,7 @@ export function routeOf(target: string, has: (file: string) => boolean): Route {
     };
   const candidates = path === '/' ? ['/index.html'] : [path, `${path}/index.html`, `${path}.html`];
   const file = candidates.find(has);
-  // The not-found page itself is no page of its own.
+  // The not-found page has no address.
   return file && file !== '/404.html' && file !== '/404/index.html'
     ? { to: 'file', file }
     : { to: 'nothing' };

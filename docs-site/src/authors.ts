@@ -3,8 +3,9 @@ const everyMs = 700;
 const pageDataOf = (path: string) => `/page-data${path === '/' ? '/index' : path}/page-data.json`;
 
 /**
- * `make site-dev` only: shows a changed guide or OpenAPI document at once. Gatsby's server tells a browser of changed
- * queries, and these pages have none: what it would fetch for the page is compared with what is shown.
+ * Reloads the page when its guide or OpenAPI document has changed; `make site-dev` only. Gatsby's development server
+ * announces only changed queries, and these pages have no queries. So the page polls its page data and compares the
+ * fragment's address.
  */
 export function followContent(): void {
   let shown: { readonly path: string; readonly fragment: string | undefined } | undefined;

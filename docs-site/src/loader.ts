@@ -20,7 +20,7 @@ const session = {
     try {
       return sessionStorage.getItem(failedKey);
     } catch {
-      // Without a memory a reload could loop: it counts as the second failure.
+      // Without session storage, reloads could loop: counts as the second failure.
       return window.location.href;
     }
   },
@@ -29,22 +29,22 @@ const session = {
       if (value === null) sessionStorage.removeItem(failedKey);
       else sessionStorage.setItem(failedKey, value);
     } catch {
-      // See get.
+      // `get` handles missing storage.
     }
   },
 };
 
-/** Slow connections and savers of data get no page that they have not asked for. */
+/** Whether pages may be prefetched: not on slow connections and not in data-saver mode. */
 function mayPrefetch(): boolean {
   const { connection } = navigator as { connection?: { effectiveType?: string; saveData?: boolean } };
   return !(connection?.saveData || connection?.effectiveType?.includes('2g'));
 }
 
-/** The navigation that counts: a click and Back give up those before. */
+/** Number of the latest navigation. A click and Back cancel earlier navigations. */
 let latest = 0;
 let pending = false;
 
-/** Whether the reader waits for a page. */
+/** Whether a navigation is in progress. */
 export const isNavigating = (): boolean => pending;
 
 const forever = new Promise<never>(() => undefined);
@@ -68,7 +68,7 @@ function inEnglish(text: string): HTMLElement {
   return element;
 }
 
-/** Above the page, which it moves down; plain DOM, since React may not be there. */
+/** Shows a notice above the page. Uses plain DOM, because React may not be loaded. */
 function showNotice(target: string): void {
   clearNotice();
   const box = document.createElement('section');
@@ -84,7 +84,7 @@ function showNotice(target: string): void {
   retry.focus({ preventScroll: true });
 }
 
-/** Whether the server answers, whatever it says. */
+/** Whether the server sends any response. */
 async function isReachable(target: string): Promise<boolean> {
   try {
     await fetch(target, { method: 'HEAD', cache: 'no-store' });
@@ -107,24 +107,24 @@ async function tryAgain(target: string, pressed: HTMLButtonElement): Promise<voi
 }
 
 /**
- * Logs one warning when a page cannot be loaded, and loads it as a whole. If that fails as well, or the server cannot
- * be reached, the reader stays on the current page and gets a Retry button.
+ * Handles a page that cannot be loaded: logs one warning and starts a full page load. If that also fails, or the
+ * server cannot be reached, the reader stays on the current page and gets a Retry button.
  */
-async function failed(target: string, turn: number): Promise<void> {
+async function failed(target: string, navigation: number): Promise<void> {
   const isReached = await isReachable(target);
-  if (turn !== latest) return;
+  if (navigation !== latest) return;
   pending = false;
   setLoading(false);
   if (session.get() === target) return showNotice(target);
   const next = isReached ? 'it is loaded again as a whole' : 'the server cannot be reached';
-  // biome-ignore lint/suspicious/noConsole: the specification asks for a logged warning
+  // biome-ignore lint/suspicious/noConsole: the specification requires a logged warning
   console.warn(`The page ${target} could not be loaded; ${next}.`);
   if (!isReached) return showNotice(target);
   session.set(target);
   loadWhole(target);
 }
 
-/** Makes a navigation wait for the fragment of its page. One that another has overtaken never ends. */
+/** Makes a navigation wait for the fragment of its page. A navigation that a later one has replaced never resolves. */
 export function watchLoader(): void {
   const loader = (window as unknown as { ___loader: Loader }).___loader;
   const loadPage = loader.loadPage.bind(loader);
@@ -136,29 +136,29 @@ export function watchLoader(): void {
     const isInitial = isFirst;
     isFirst = false;
     latest++;
-    const turn = latest;
+    const navigation = latest;
     from = window.location.pathname;
     pending = true;
-    // React waits for the first page, whatever the reader does meanwhile.
-    const isOvertaken = () => !isInitial && turn !== latest;
+    // The initial page is always needed: React waits for it.
+    const isReplaced = () => !isInitial && navigation !== latest;
     const target = isInitial ? window.location.href : new URL(path, window.location.origin).href;
     try {
       const resources = await loadPage(path);
       if (!resources || resources.status === 'error') throw new Error(`no resources for ${path}`);
       const fragment = resources.json?.pageContext?.fragment;
-      // On the first visit the fragment is in the HTML.
+      // On the first visit, the fragment is in the HTML.
       if (fragment && !isInitial) await loadFragment(fragment);
-      if (isOvertaken()) return forever;
-      if (turn === latest) pending = false;
+      if (isReplaced()) return forever;
+      if (navigation === latest) pending = false;
       session.set(null);
       clearNotice();
       return resources;
     } catch {
-      if (!isOvertaken()) void failed(target, turn);
+      if (!isReplaced()) void failed(target, navigation);
       return forever;
     }
   };
-  // Back to a page that is there asks the loader for nothing. A menu's entry in the history leads nowhere else.
+  // Back to a loaded page does not call the loader, so it cancels here. The history entry of a menu has the same path.
   window.addEventListener('popstate', () => {
     if (!pending || window.location.pathname === from) return;
     latest++;

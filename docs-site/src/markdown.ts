@@ -5,7 +5,7 @@ import { gfmAutolinkLiteral, gfmAutolinkLiteralHtml } from 'micromark-extension-
 import { gfmStrikethroughHtml } from 'micromark-extension-gfm-strikethrough';
 import { gfmTable, gfmTableHtml } from 'micromark-extension-gfm-table';
 
-/** HTML is text, and markdown within it stays markdown. */
+/** Treats HTML as text. Markdown inside it is still rendered. */
 const withoutHtml = { disable: { null: ['htmlFlow', 'htmlText'] } };
 const extensions = [
   ...[gfmTable(), gfmAutolinkLiteral(), cjkFriendlyExtension(), gfmStrikethroughCjkFriendly()],
@@ -14,9 +14,9 @@ const extensions = [
 const htmlExtensions = [gfmTableHtml(), gfmAutolinkLiteralHtml(), gfmStrikethroughHtml()];
 
 export interface MarkdownOptions {
-  /** Rank of the heading to write for one of the text: 1 to 6. */
-  readonly heading?: (rank: number) => number;
-  /** Address to write for one of the text; undefined: the text of the link, or the `alt` of the image, stays alone. */
+  /** Maps the level of a heading, 1 to 6. */
+  readonly heading?: (level: number) => number;
+  /** Maps an address. If it returns undefined, only the text of the link or the `alt` of the image is written. */
   readonly address?: (address: string, isImage: boolean) => string | undefined;
 }
 
@@ -25,13 +25,16 @@ const safeAddress = (address: string): string | undefined =>
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
-/** An address that stands in a Japanese sentence without spaces, and the rest of the sentence. */
+/** A bare address in a Japanese sentence, without a space before the rest of the sentence. */
 const bareAddress = /^(https?:\/\/[!-;=?-~]+)([^\p{ASCII}].*)$/isu;
 
-/** Markdown → safe HTML. Links to other sites open in a new tab. Time is quadratic for hostile texts: end it from outside. */
+/**
+ * Converts Markdown to safe HTML. Links to other sites open in a new tab. The time is quadratic for hostile texts: run
+ * untrusted texts in a worker that can be terminated.
+ */
 export function renderMarkdown(
   text: string,
-  { heading = (rank) => rank, address = safeAddress }: MarkdownOptions = {},
+  { heading = (level) => level, address = safeAddress }: MarkdownOptions = {},
 ): string {
   const written = (href: string, isImage: boolean) => {
     const found = href === '' ? undefined : address(href.replaceAll('&amp;', '&'), isImage);
@@ -49,9 +52,9 @@ export function renderMarkdown(
     const found = written(src, true);
     return found === undefined ? alt : `<img src="${found}" alt="${alt}" loading="lazy">`;
   };
-  // Every < of the text is written as &lt; by micromark, so these are its own tags.
+  // micromark escapes every < of the text, so all tags here are from micromark.
   return micromark(text, { extensions, htmlExtensions })
-    .replace(/(<\/?h)([1-6])/g, (_, tag: string, rank: string) => tag + Math.min(6, heading(Number(rank))))
+    .replace(/(<\/?h)([1-6])/g, (_, tag: string, level: string) => tag + Math.min(6, heading(Number(level))))
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replace(/<table>.*?<\/table>/gs, '<div class="table" tabindex="0">$&</div>')
     .replace(/<img src="([^"]*)" alt="([^"]*)"[^>]*>/g, image)
@@ -60,7 +63,7 @@ export function renderMarkdown(
 
 const references: Readonly<Record<string, string>> = { quot: '"', amp: '&', lt: '<', gt: '>' };
 
-/** The text of HTML that `renderMarkdown` has written, in one line. */
+/** Text of HTML from `renderMarkdown`, in one line. */
 export const plainText = (html: string): string =>
   html
     .replace(/<[^>]*>/g, ' ')
@@ -69,7 +72,7 @@ export const plainText = (html: string): string =>
     .replace(/([、。]) | (?=[、。])/g, '$1')
     .trim();
 
-/** Tokens of one type: where they begin and end in the text, and the type of what they stand in. */
+/** Tokens of one type: start and end offsets, and the type of the parent token. */
 function tokensOf(text: string, type: string): { from: number; to: number; within: string }[] {
   const found: { from: number; to: number; within: string }[] = [];
   const open: string[] = [];
@@ -85,11 +88,11 @@ function tokensOf(text: string, type: string): { from: number; to: number; withi
   return found;
 }
 
-/** Japanese has no spaces: a line break between two of its letters, or after a stop, is none on the page. */
+/** Line breaks to remove: between Japanese characters or after punctuation, where browsers would show a space. */
 export const joinedBreak =
   /(?<=[^\p{ASCII}\p{S}])\n[ \t]*(?=[^\p{ASCII}\p{S}])|(?<=[、。」）])\n[ \t]*(?!>)/gu;
 
-/** Markdown without the line breaks in paragraphs that Japanese would show as spaces. */
+/** Removes line breaks inside paragraphs that would show as spaces in Japanese text. */
 export function joinLines(text: string): string {
   let joined = '';
   let at = 0;
@@ -100,7 +103,7 @@ export function joinLines(text: string): string {
   return joined + text.slice(at);
 }
 
-/** The text before the first heading of rank 2, and the text under each of these. */
+/** Splits Markdown at its `##` headings. The first part is the text before the first heading, with the title ''. */
 export function divideByHeadings(text: string): { readonly title: string; readonly text: string }[] {
   const headings = tokensOf(text, 'atxHeading')
     .map((one) => ({ ...one, title: /^##\s+(.+?)\s*#*$/.exec(text.slice(one.from, one.to))?.[1] }))

@@ -7,7 +7,7 @@ import type { ApiInput, ApiPage } from './reference/types';
 export { ja } from './strings/ja';
 export { home } from './theme/Home/content';
 
-/** Entry of the build: what is rendered once, in Node, and never hydrated (bundled by build/renderer.ts). */
+/** Renders fragments and exports the strings, for the build only (bundled by build/renderer.ts). Never hydrated. */
 export function renderGuide(Content: FunctionComponent<{ components: typeof components }>): string {
   return renderToStaticMarkup(<Content components={components} />);
 }

@@ -1,4 +1,4 @@
-/** What the build hands to the pages. Types only: build, browser and tests share them. */
+/** Types of the data that the build passes to the pages; shared by build, browser and tests. */
 export interface TocItem {
   readonly id: string;
   readonly text: string;
@@ -7,7 +7,7 @@ export interface TocItem {
 
 export interface SidebarLink {
   readonly label: string;
-  /** A route, or `#id` on the page itself. */
+  /** A route, or `#id` for an anchor of the current page. */
   readonly href: string;
   readonly method?: string;
   readonly deprecated?: boolean;
@@ -27,11 +27,11 @@ export interface DocVersion {
   readonly name: string;
   readonly label: string;
   readonly state: 'latest' | 'unmaintained' | 'unreleased';
-  /** Where its pages live: '' for the latest, '/x' before the route for others. */
+  /** Prefix of its routes: '' for the latest version, '/x' for others. */
   readonly prefix: string;
-  /** The routes it has, without the prefix. */
+  /** Its routes, without the prefix. */
   readonly routes: readonly string[];
-  /** Where it begins. */
+  /** Route of its main page. */
   readonly main: string;
 }
 
@@ -41,7 +41,7 @@ export interface DocumentPage {
   readonly route: string;
   readonly title: string;
   readonly description: string;
-  /** Address of the fragment, with its hash. */
+  /** Address of the fragment, including the content hash. */
   readonly fragment: string;
   readonly toc: readonly TocItem[];
   readonly sidebar: readonly SidebarCategory[];
@@ -51,21 +51,21 @@ export interface DocumentPage {
   readonly unlisted?: true;
   readonly draft?: true;
   readonly version: string;
-  /** Only where there is more than the site's own one. */
+  /** Set only if there is more than one version. */
   readonly versions?: readonly DocVersion[];
 }
 
-/** One thing that search finds. */
+/** One record of the search index. */
 export interface SearchRecord {
   /** Route with anchor. */
   readonly href: string;
   readonly title: string;
-  /** Titles of what it stands in, outermost first. */
+  /** Titles of its parents, outermost first. */
   readonly path: readonly string[];
   readonly text: string;
-  /** Names for programs: a call's method, path and id. */
+  /** Technical names: method, path and id of a call. */
   readonly names?: string;
-  /** Other words of readers for it, never shown. */
+  /** Additional search words; never shown. */
   readonly words?: string;
   readonly kind: 'page' | 'heading' | 'operation' | 'notification' | 'field' | 'status';
 }

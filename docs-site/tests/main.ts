@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers';
 import { run } from 'node:test';
 
 /**
- * Runs the site's tests against docs-site/dist and ends with `N passed, N failed, N skipped`. Each file has a process,
- * a server and a Chromium of its own, and more run at once than there are cores: much of their time is waiting.
- * Arguments choose files by a part of their path; `--build` builds the site first, with the types and the tests that
- * need no built site beside it.
+ * Runs the site's tests against docs-site/dist. The last line is `N passed, N failed, N skipped`. Each file has a
+ * separate process, server and Chromium. More files than cores run at once, because tests mostly wait. Arguments select
+ * files by a part of their path. `--build` builds the site first; the type check and the tests without a built site run
+ * during the build.
  */
 const root = import.meta.dirname;
 const builds = process.argv.includes('--build');
@@ -17,17 +17,17 @@ const chosen = process.argv.slice(2).filter((one) => one !== '--build');
 const files = ['unit', 'server', 'browser']
   .flatMap((folder) => globSync(`${root}/${folder}/**/*.test.ts`))
   .filter((file) => chosen.length === 0 || chosen.some((part) => relative(root, file).includes(part)));
-/** The longest come first, so that none of them is what all wait for in the end. */
+/** Files that take longest. They start first, so that the run ends sooner. */
 const longest = ['browser/accessibility', 'browser/lighthouse', 'browser/information', 'browser/navigation'];
 const rank = (file: string): number => {
-  const place = longest.findIndex((part) => relative(root, file).startsWith(part));
-  return place < 0 ? longest.length : place;
+  const index = longest.findIndex((part) => relative(root, file).startsWith(part));
+  return index < 0 ? longest.length : index;
 };
 files.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
-/** They read sources only. */
+/** Whether a test file needs no built site. */
 const needNoSite = (file: string) => /^(?:unit\/|server\/server\.)/.test(relative(root, file));
 
-/** Names of the only tests to run (tests/breaks). */
+/** Names of the tests to run; empty for all (tests/breaks). */
 const names: readonly string[] = JSON.parse(process.env['CHECK_NAMES'] || '[]');
 const testNamePatterns = names.map((name) => new RegExp(`${name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}$`));
 
@@ -65,7 +65,7 @@ async function runAll(some: readonly string[], concurrency: number): Promise<voi
   }
 }
 
-/** Counts as one test; what it says is shown when it has ended, if it failed. */
+/** Runs a command and counts it as one test. Prints its output at the end if it fails. */
 async function step(name: string, command: string, args: readonly string[]): Promise<boolean> {
   const begun = Date.now();
   const child = spawn(command, args, { cwd: join(root, '../..'), stdio: ['ignore', 'pipe', 'pipe'] });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { closeBrowser, hydrated, visit } from './support/browser.ts';
 import { routes, startSite } from './support/site.ts';
 
-/** Takes a picture of every route: three widths, both themes. `node tests/pictures.ts FOLDER [route…]` */
+/** Takes screenshots of every route in three widths and both themes: `node tests/pictures.ts FOLDER [route…]` */
 const [folder, ...chosen] = process.argv.slice(2);
 if (!folder) {
-  process.stderr.write('Name a folder for the pictures.\n');
+  process.stderr.write('usage: node tests/pictures.ts FOLDER [route…]\n');
   process.exit(2);
 }
 mkdirSync(folder, { recursive: true });
@@ -22,7 +22,7 @@ try {
           await hydrated(page);
           await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
           const name = route.slice(1).replaceAll('/', '-') || 'home';
-          // A long reference as a whole would be a picture that nobody can look at.
+          // Limits the height: a screenshot of a whole reference is too long to view.
           const clip = {
             x: 0,
             y: 0,

@@ -2,11 +2,11 @@ import { ja } from '../strings/ja';
 import { onFragment } from './fragments';
 
 const confirmationMs = 1000;
-/** What went wrong is a sentence to read. */
+/** Longer than `confirmationMs`: the message of a failure is a whole sentence. */
 const failureMs = 2000;
 const restore = new WeakMap<HTMLElement, number>();
 
-/** Screen readers tell of a change in a region that was there before it. */
+/** Live region. It must exist before its text changes: otherwise screen readers announce nothing. */
 const region = (() => {
   let node: HTMLElement | undefined;
   return (): HTMLElement => {
@@ -54,16 +54,16 @@ function wrap(button: HTMLElement): void {
   button.setAttribute('aria-pressed', String(on));
 }
 
-/** The wrap button is offered only where a line is too long, or where wrapping is on. */
+/** Whether to show the wrap button: a line is too long, or wrapping is on. */
 const offersWrap = (pre: Element): boolean =>
   pre.classList.contains('code__pre--wrapped') || pre.scrollWidth > pre.clientWidth;
 
-/** Copying and wrapping of code blocks. */
+/** Starts the copy and wrap buttons of code blocks. */
 export function startCode(): void {
   region();
   const sizes = new ResizeObserver((entries) => {
-    // Blocks without a width are in a part that is not laid out yet: to ask would lay it out. All are asked before one
-    // is changed: each answer after a change costs a layout.
+    // Skips blocks without a width: they have no layout yet, and reading their size would force one. Reads all sizes
+    // before the first change: each read after a change forces another layout.
     const shown = entries.filter(({ contentRect }) => contentRect.width > 0);
     const offers = shown.map(({ target }) => offersWrap(target));
     for (const [index, { target }] of shown.entries()) {

@@ -1,6 +1,6 @@
 import { onFragment } from './fragments';
 
-/** Opens what the element lies in. */
+/** Opens all `<details>` around the element. Returns whether one was closed. */
 function reveal(element: Element): boolean {
   let opened = false;
   for (let box = element.closest('details'); box; box = box.parentElement?.closest('details') ?? null) {
@@ -21,14 +21,14 @@ function followHash(): void {
   if (element && reveal(element)) element.scrollIntoView();
 }
 
-/** A hash that points into closed details opens them; the button opens or closes all that lie in its section. */
+/** Opens closed details when the hash points into them. The expand button opens or closes all details in its section. */
 export function startDetails(): void {
   onFragment(() => followHash());
   window.addEventListener('hashchange', followHash);
   document.addEventListener('click', (event) => {
     const target = event.target as Element | null;
     const link = target?.closest<HTMLAnchorElement>('a[href^="#"]');
-    // The hash may be there already: then the browser tells of no change.
+    // The browser sends no hashchange event if the hash is already in the address.
     if (link && link.hash === window.location.hash) followHash();
     const button = target?.closest<HTMLElement>('[data-expand]');
     if (!button) return;

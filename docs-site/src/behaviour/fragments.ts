@@ -1,4 +1,4 @@
-/** Tells the behaviours that static HTML has come onto the page. */
+/** Notifies the behaviours of new static HTML on the page. */
 const listeners = new Set<(root: HTMLElement) => void>();
 
 export const onFragment = (listener: (root: HTMLElement) => void): void => {

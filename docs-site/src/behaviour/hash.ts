@@ -1,4 +1,4 @@
-/** An address whose hash Gatsby and the router can decode: they throw on a malformed one. */
+/** Encodes an invalid hash of an address, so that it can be decoded: Gatsby and the router throw on an invalid hash. */
 export function repaired(address: string): string {
   const [, path = '', hash = ''] = /^([^#]*)(.*)$/s.exec(address) ?? [];
   try {
@@ -9,7 +9,7 @@ export function repaired(address: string): string {
   }
 }
 
-/** Addresses that come from the browser itself are repaired in the head (src/theme/headScript.ts), before Gatsby starts. */
+/** Repairs the hashes of links. The head script repairs the page's address before Gatsby starts (theme/headScript.ts). */
 export function watchHashes(): void {
   const router = window as unknown as { ___navigate(to: unknown, options?: object): void };
   const navigate = router.___navigate;

@@ -6,7 +6,7 @@ import { startSignature } from './signature';
 import { startTabs } from './tabs';
 import { startValues } from './values';
 
-/** Starts everything that moves inside fragments; called once, before the first render. */
+/** Starts the interactive behaviour of fragments. Call once, before the first render. */
 export function startBehaviours(): void {
   startCode();
   startTabs();

@@ -1,6 +1,6 @@
 import { navigate } from 'gatsby';
 
-/** Links in fragments are plain `<a>`: those that stay on the site go through the router. */
+/** Routes clicks on internal links of fragments, which are plain `<a>` elements, through Gatsby's router. */
 export function startLinks(): void {
   document.addEventListener('click', (event) => {
     if (
@@ -20,7 +20,7 @@ export function startLinks(): void {
     event.preventDefault();
     void navigate(pathname + search + hash);
   });
-  // As gatsby-link does: a link under the pointer is loaded, unless the reader saves data (src/loader.ts).
+  // Prefetches a link under the pointer, as gatsby-link does; not in data-saver mode (src/loader.ts).
   document.addEventListener('pointerover', (event) => {
     const link = (event.target as Element | null)?.closest<HTMLAnchorElement>('.prose a[href^="/"]');
     if (!link || link.origin !== window.location.origin || /\.\w+$/.test(link.pathname)) return;

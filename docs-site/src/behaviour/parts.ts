@@ -1,14 +1,14 @@
 import { onFragment } from './fragments';
 
-/** Safari has no idle callback. */
+/** Runs `work` when the browser is idle. Safari has no `requestIdleCallback`. */
 const whenIdle = (work: () => void): void => {
   if ('requestIdleCallback' in window) requestIdleCallback(work, { timeout: 1000 });
   else setTimeout(work, 50);
 };
 
 /**
- * Lays out the parts of a guide that are far from the screen (prose.css), one after the other, when the page has
- * nothing else to do: soon nothing moves any more while the reader scrolls, or jumps to the end.
+ * Lays out the parts of a guide that are far from the viewport (prose.css), one at a time while the page is idle.
+ * After that, the page does not shift when the reader scrolls or jumps to the end.
  */
 export function startParts(): void {
   onFragment((root) => {

@@ -17,7 +17,7 @@ export interface SignatureInput {
   readonly key: string;
   readonly id: string;
   readonly timestamp: string;
-  /** Text stands for its bytes in UTF-8. */
+  /** A string is encoded as UTF-8. */
   readonly body: string | Uint8Array;
 }
 
@@ -26,7 +26,7 @@ interface Signatures {
   readonly standard: string;
 }
 
-/** Both signatures; without id and time there is no second one. */
+/** Computes both signatures. `standard` is '' without id or timestamp. */
 export async function sign({ key, id, timestamp, body }: SignatureInput): Promise<Signatures> {
   const bytes = typeof body === 'string' ? encoder.encode(body) : new Uint8Array(body);
   const simple = hex(await hmac(key, bytes));
@@ -39,10 +39,10 @@ export async function sign({ key, id, timestamp, body }: SignatureInput): Promis
 }
 
 /**
- * What a received header, which may hold several signatures, has: one of the right ones, the right one in capital hex
- * digits (a comparison of strings fails), or none.
+ * Compares a received header, which may contain several signatures, with the computed ones. `capitals`: the signature
+ * is correct, but its hex digits are upper case, so that a comparison of strings fails.
  */
-export function judge(
+export function compareSignatures(
   received: string,
   { simple, standard }: Signatures,
 ): 'matches' | 'capitals' | 'differs' {
@@ -51,14 +51,14 @@ export function judge(
   return all.some((one) => one.toLowerCase() === simple) ? 'capitals' : 'differs';
 }
 
-/** Far more than a callback has. */
-const mostBytes = 16 * 1024 * 1024;
+/** Maximum size of a file; far more than a callback's body has. */
+const maxBytes = 16 * 1024 * 1024;
 
-/** The chosen file's own bytes, else those of the text; undefined where the file cannot be read. */
+/** Bytes of the chosen file, otherwise of the text; undefined if the file cannot be read. */
 async function bodyOf(form: HTMLFormElement): Promise<Uint8Array | undefined> {
   const file = fileField(form)?.files?.[0];
   if (!file) return encoder.encode(field(form, 'body')?.value ?? '');
-  if (file.size > mostBytes) return undefined;
+  if (file.size > maxBytes) return undefined;
   return file.arrayBuffer().then(
     (bytes) => new Uint8Array(bytes),
     () => undefined,
@@ -68,11 +68,12 @@ async function bodyOf(form: HTMLFormElement): Promise<Uint8Array | undefined> {
 const field = (form: HTMLFormElement, name: string) =>
   form.elements.namedItem(name) as HTMLInputElement | HTMLTextAreaElement | null;
 const fileField = (form: HTMLFormElement) => form.elements.namedItem('file') as HTMLInputElement | null;
-const turns = new WeakMap<HTMLFormElement, number>();
+/** Number of the latest calculation of each form. */
+const calculations = new WeakMap<HTMLFormElement, number>();
 
 async function calculate(form: HTMLFormElement): Promise<void> {
-  const turn = (turns.get(form) ?? 0) + 1;
-  turns.set(form, turn);
+  const calculation = (calculations.get(form) ?? 0) + 1;
+  calculations.set(form, calculation);
   const read = (name: string) => field(form, name)?.value ?? '';
   const input = {
     key: read('key').trim(),
@@ -91,8 +92,8 @@ async function calculate(form: HTMLFormElement): Promise<void> {
   if (!globalThis.crypto?.subtle) return show(words.unavailable, 'unavailable');
   const body = await bodyOf(form);
   const result = body && (await sign({ ...input, body }));
-  // A later input is being calculated: its result counts.
-  if (turns.get(form) !== turn) return;
+  // Drops the result if a later calculation has started.
+  if (calculations.get(form) !== calculation) return;
   if (!result) return show(words.unreadable, 'unreadable');
   for (const name of ['simple', 'standard'] as const) {
     const element = form.querySelector(`[data-signature-${name}]`);
@@ -104,9 +105,9 @@ async function calculate(form: HTMLFormElement): Promise<void> {
     ...(input.timestamp === '' ? [words.timestamp] : []),
   ];
   const received = read('received');
-  const verdict = judge(received, result);
+  const comparison = compareSignatures(received, result);
   if (received.trim() === '') show(words.result(body.length), 'done');
-  else if (verdict !== 'differs') show(words[verdict], verdict);
+  else if (comparison !== 'differs') show(words[comparison], comparison);
   else if (missing.length > 0 && /\bv1,/.test(received)) show(words.missing(missing.join(' と ')), 'missing');
   else show(words.differs, 'differs');
 }
@@ -120,13 +121,13 @@ function fillVector(form: HTMLFormElement): void {
   keepOneBody(form, 'body');
 }
 
-/** Text or file: what was given last counts, and the other is empty. */
+/** Empties the other field: either the text or the file is the body. */
 function keepOneBody(form: HTMLFormElement, given: 'body' | 'file'): void {
   const other = given === 'body' ? fileField(form) : field(form, 'body');
   if (other) other.value = '';
 }
 
-/** The signature calculator: WebCrypto in the page; nothing is sent or kept. */
+/** Starts the signature calculator. It uses WebCrypto in the page, and sends and stores nothing. */
 export function startSignature(): void {
   const formOf = (event: Event) =>
     event.target instanceof Element ? event.target.closest<HTMLFormElement>('form[data-signature]') : null;
@@ -146,7 +147,7 @@ export function startSignature(): void {
     fillVector(form);
     void calculate(form);
   });
-  // The fields are emptied after the event.
+  // The browser resets the fields after the event.
   document.addEventListener('reset', (event) => {
     const form = formOf(event);
     if (form) setTimeout(() => void calculate(form));

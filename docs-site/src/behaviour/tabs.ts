@@ -20,7 +20,7 @@ function choose(tabs: HTMLElement, language: string): void {
 
 let counter = 0;
 
-/** Ties each tab to its panel, which needs ids that are the page's own. */
+/** Connects each tab with its panel, by ids that are generated in the browser. */
 function prepare(tabs: HTMLElement): void {
   for (const panel of tabs.querySelectorAll<HTMLElement>(':scope > .tabs__panel')) {
     const tab = tabs.querySelector<HTMLElement>(
@@ -35,7 +35,7 @@ function prepare(tabs: HTMLElement): void {
   }
 }
 
-/** The choice holds for every block of the page and for the site; what is clicked does not move on the screen. */
+/** Applies the choice to all blocks of the page and stores it for the site. Keeps the clicked tab's screen position. */
 function chooseEverywhere(tab: HTMLElement): void {
   const language = tab.dataset['language'] ?? '';
   storage.set(key, language);

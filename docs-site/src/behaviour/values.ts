@@ -2,17 +2,17 @@ import { ja } from '../strings/ja';
 import { onFragment } from './fragments';
 
 const key = 'sample-values';
-/** Addresses and ids stay for the tab; a secret stays in this variable only, until the page is left or loaded again. */
+/** Names of secrets. Secrets stay in memory until the page is left or reloaded; other values in the session storage. */
 const secret = new Set(['clientSecret', 'authenticationKey']);
 const given = new Map<string, string>();
 const examples = new WeakMap<HTMLElement, string>();
 
 const words = ja.values.problems;
 
-/** Values stand between quotes of a shell, of JavaScript and of Python: none of these may end or change them. */
+/** Characters that would end or change a quoted string in a shell, JavaScript or Python. */
 const unsafe = /['"`\\$\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** A base of other addresses, or an address that is called as it is. Neither holds what only one call would need. */
+/** Checks an address. It must have no query and no hash, because paths are appended or it is called without changes. */
 function urlProblem(value: string): string {
   if (!/^https?:\/\/(?!\/)[!-~]+$/i.test(value)) return words.url;
   if (/^\w+:\/\/[^/?#]*@/.test(value)) return words.urlUser;
@@ -26,24 +26,24 @@ const forms: Readonly<Record<string, (value: string) => string>> = {
   tokenUrl: urlProblem,
   integratorUrl: urlProblem,
   deviceId: matching(/^\d{15}$/, words.imei),
-  // As a part of a path, `.` and `..` lead to another call.
+  // The path segments `.` and `..` would change the called path.
   applicationId: matching(/^(?!\.{1,2}$)[\w.-]{1,128}$/, words.id),
-  // HTTP Basic ends the client ID at the first colon.
+  // HTTP Basic: the client ID ends at the first colon.
   clientId: matching(/^[!-9;-~]+$/, words.client),
-  // A bytes literal of Python and `btoa` take no other characters.
+  // Python's bytes literals and `btoa` accept no other characters.
   clientSecret: matching(/^[!-~]+$/, words.secret),
 };
 
-/** Reasons that no further character takes away. */
+/** Problems that further typing cannot solve. They are shown while the reader types. */
 const final: readonly string[] = [words.characters, words.urlUser, words.urlRest];
 
-/** Why a value cannot stand in the samples; '' when it can. */
+/** Returns why a value cannot be used in the samples; '' if it can. */
 export function problemOf(name: string, value: string): string {
   if (unsafe.test(value)) return words.characters;
   return value === '' ? '' : (forms[name]?.(value) ?? '');
 }
 
-/** As the value stands in the samples: paths follow the API's address, which would begin with two slashes. */
+/** Value as used in the samples. Removes slashes at the end of the API's address, because paths are appended. */
 export const asShown = (name: string, value: string): string =>
   name === 'apiUrl' ? value.replace(/\/+$/, '') : value;
 
@@ -52,7 +52,7 @@ function keep(): void {
     const kept = [...given].filter(([name]) => !secret.has(name));
     sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(kept)));
   } catch {
-    // Not kept.
+    // Session storage is not available: the value holds for this page only.
   }
 }
 
@@ -63,10 +63,10 @@ function restore(): void {
       if (typeof value === 'string' && !secret.has(name) && problemOf(name, value) === '')
         given.set(name, asShown(name, value));
     }
-    // What is refused today does not stay either: it may hold a password.
+    // Also deletes stored values that are now invalid: they may contain a password.
     if (given.size < kept.length) keep();
   } catch {
-    // Nothing kept, or not ours.
+    // No stored values, or values in an unknown format.
   }
 }
 
@@ -88,7 +88,7 @@ function say(input: HTMLInputElement, problem: string): void {
   else input.removeAttribute('aria-invalid');
   const place = input.closest('.values__field')?.querySelector('.values__problem');
   if (!place) return;
-  // No id of the page's own: those of its HTML are anchors that never change.
+  // The build sets no id here, because ids in the HTML are published anchors.
   place.id = `values-${input.name}`;
   input.setAttribute('aria-describedby', place.id);
   place.textContent = problem;
@@ -97,7 +97,7 @@ function say(input: HTMLInputElement, problem: string): void {
 const inputOf = (event: Event): HTMLInputElement | null =>
   event.target instanceof HTMLInputElement && event.target.closest('[data-values]') ? event.target : null;
 
-/** The reader's own values in every sample. Text only: nothing that is typed becomes markup, or code. */
+/** Starts the values form and shows the reader values in every sample. Sets text only, never HTML. */
 export function startValues(): void {
   restore();
   onFragment((root) => {
@@ -109,7 +109,7 @@ export function startValues(): void {
     if (!input) return;
     const value = input.value.trim();
     const problem = problemOf(input.name, value);
-    // While a value is being typed it is not yet complete; a wrong character never becomes right.
+    // The value is incomplete while it is typed: shows only problems that further typing cannot solve.
     if (problem === '' || final.includes(problem)) say(input, problem);
     if (value === '' || problem !== '') given.delete(input.name);
     else given.set(input.name, asShown(input.name, value));

@@ -3,10 +3,10 @@ import { ja } from '../strings/ja';
 
 export interface CodeBlockProps {
   readonly language: string;
-  /** Highlighted lines, from build/highlight.ts. */
+  /** HTML of highlighted lines (build/highlight.ts). */
   readonly html: string;
   readonly title?: string;
-  /** What a sample prints. */
+  /** True for the output of a sample. */
   readonly output?: string | boolean;
 }
 
@@ -21,10 +21,13 @@ export const languageNames: Readonly<Record<string, string>> = {
   text: '',
 };
 
-/** More lines than this may be parted by the end of a printed page. */
+/** Blocks with more lines may be split between printed pages. */
 const longLines = 20;
 
-/** Static markup; copying and wrapping are done by src/behaviour/code.ts. A reference has hundreds: the buttons' icons come from code.css, not from elements. */
+/**
+ * Static markup; src/behaviour/code.ts copies and wraps. A reference has hundreds of blocks, so the icons of the
+ * buttons are in code.css and need no elements.
+ */
 export function CodeBlock({ language, html, title, output }: CodeBlockProps): ReactElement {
   const caption = title ?? (output ? ja.code.output : undefined);
   const isLong = html.split('\n').length > longLines;

@@ -3,8 +3,8 @@ import { ja } from '../strings/ja';
 import { type CodeBlockProps, languageNames } from './CodeBlock';
 
 /**
- * Tabs of one sample in several languages. Without JavaScript all blocks stand below each other, each under its name;
- * src/behaviour/tabs.ts makes tabs of them and keeps the choice for the whole site.
+ * One sample in several languages. Without JavaScript, all blocks are visible, each with its language as heading.
+ * src/behaviour/tabs.ts turns them into tabs and stores the choice for the whole site.
  */
 export function CodeTabs({ children }: { readonly children?: ReactNode }): ReactElement {
   const blocks = Children.toArray(children).filter((one): one is ReactElement<CodeBlockProps> => {

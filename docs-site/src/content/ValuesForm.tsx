@@ -11,7 +11,7 @@ const fields = [
   'integratorUrl',
 ] as const;
 
-/** The reader's own values for all samples; src/behaviour/values.ts fills them in. */
+/** Form for the reader values of all samples (src/behaviour/values.ts). */
 export function ValuesForm(): ReactElement {
   return (
     <details className="values" data-values="">

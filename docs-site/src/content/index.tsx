@@ -42,7 +42,7 @@ function Admonition({
   children?: ReactNode;
 }): ReactElement {
   if (!(type in kinds))
-    throw new Error(`<Admonition type="${type}">: none of ${Object.keys(kinds).join(', ')}`);
+    throw new Error(`<Admonition type="${type}">: the type must be one of ${Object.keys(kinds).join(', ')}`);
   return (
     <aside className={`admonition admonition--${type}`}>
       <p className="admonition__title">
@@ -106,7 +106,7 @@ function Table(props: { readonly children?: ReactNode }): ReactElement {
   );
 }
 
-/** What guides may use; markdown's own elements included. */
+/** Components of guides, including replacements for Markdown elements. */
 export const components = {
   h2: heading('h2'),
   h3: heading('h3'),

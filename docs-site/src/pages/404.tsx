@@ -4,7 +4,7 @@ import { ja } from '../strings/ja';
 import { apiLinks, guideLinks } from '../theme/Navbar/items';
 import { PageHead } from '../theme/PageHead';
 
-/** Under other servers than the site's own, a suffix leads here: the path without it is tried. */
+/** On servers other than the site's server, a path with a suffix leads here: redirects to the path without it. */
 function useSuffixRedirect(): void {
   useEffect(() => {
     const { pathname, search, hash } = window.location;

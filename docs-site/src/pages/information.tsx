@@ -8,7 +8,7 @@ import { useSite } from '../theme/useSite';
 const reason = (failure: LoadFailure): string =>
   failure.kind === 'status' ? ja.information.status(failure.status) : ja.information[failure.kind];
 
-/** To the announcements' first heading, or to what stands in their place. */
+/** Focuses the first heading of the announcements, or the content if there is none. */
 function focusContent(content: HTMLElement | null): void {
   const target = content?.querySelector<HTMLElement>('h2, h3, h4, h5, h6') ?? content;
   if (!target) return;
@@ -23,17 +23,17 @@ export default function Information(): ReactElement {
   const [loading, setLoading] = useState(true);
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
-    const gone = new AbortController();
+    const aborter = new AbortController();
     setLoading(true);
     void attempt;
-    loadAnnouncements(announcementsUrl, gone.signal).then((result) => {
-      if (gone.signal.aborted) return;
+    loadAnnouncements(announcementsUrl, aborter.signal).then((result) => {
+      if (aborter.signal.aborted) return;
       setLoaded(result);
       setLoading(false);
     });
-    return () => gone.abort();
+    return () => aborter.abort();
   }, [announcementsUrl, attempt]);
-  // Retry stays while it is being tried, and keeps the focus; it goes when it has helped.
+  // The Retry button stays focused during a retry. A successful retry removes it, so the focus moves to the content.
   useEffect(() => {
     if (attempt > 0 && loaded && !('failure' in loaded) && isFocusLost()) focusContent(content.current);
   }, [attempt, loaded]);

@@ -7,7 +7,7 @@ import { pretty } from './literals';
 import { Text } from './Text';
 import type { Answer, Body, Header, Json } from './types';
 
-/** The body of an error is one message: it stands in one line. */
+/** Formats a body with one field in one line, as error bodies have. */
 const compact = (value: Json): string => pretty(value).replace(/^\{\n {2}([^\n]*)\n\}$/, '{ $1 }');
 
 function Headers({ headers }: { readonly headers: readonly Header[] }): ReactElement | null {
@@ -29,7 +29,7 @@ function Headers({ headers }: { readonly headers: readonly Header[] }): ReactEle
   );
 }
 
-/** The document's own fields of a body; the shape of a body without any is its type. */
+/** Fields of a body, or its type if it has no fields. */
 export function BodyView({
   view,
   body,

@@ -4,7 +4,7 @@ import type { View } from './context';
 import { Text } from './Text';
 import type { Choice, Fact, Field, Shape } from './types';
 
-/** More fields than this begin closed: the reader sees the outline first. */
+/** Lists with more fields are closed at first, so that the reader sees the outline. */
 const openUpTo = 12;
 
 function Facts({
@@ -59,7 +59,7 @@ export function Flags({
   );
 }
 
-/** What would be hidden in one more fold: forms fold by themselves. */
+/** Number of fields inside a shape. Variants do not count, because they are folded separately. */
 const countOf = (shape: Shape): number => shape.fields.length + (shape.item ? countOf(shape.item) : 0);
 
 function Choices({
@@ -93,7 +93,7 @@ function Choices({
   );
 }
 
-/** Where a recursive schema is cut: a link to where it began. */
+/** End of a recursive schema: a link to the field that it repeats. */
 function Same({ shape }: { readonly shape: Shape }): ReactElement | null {
   if (!shape.same) return null;
   return (
@@ -103,7 +103,7 @@ function Same({ shape }: { readonly shape: Shape }): ReactElement | null {
   );
 }
 
-/** Fields, elements and forms of a value, without its own name and type. */
+/** Fields, elements and variants of a value, without its name and type. */
 function Inside({
   view,
   shape,
@@ -123,7 +123,7 @@ function Inside({
   );
 }
 
-/** The elements of an array: only what the array's own type does not say. */
+/** Elements of an array: only details that the type of the array does not show. */
 function Item({
   view,
   item,
@@ -151,7 +151,7 @@ function Item({
   );
 }
 
-/** A body, or a form of it: its own description and limits, then what is in it. */
+/** A body or a variant of a body: its description and limits, then its fields. */
 export function ShapeBody({
   view,
   shape,

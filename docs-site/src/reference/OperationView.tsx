@@ -12,14 +12,14 @@ import type { Operation, ParameterPlace } from './types';
 
 const scopesPage = '/docs/introduction/authentication';
 const places: readonly ParameterPlace[] = ['path', 'query', 'header', 'cookie'];
-/** A longer list of calls begins closed. */
+/** Longer lists of calls are closed at first. */
 const openUpTo = 6;
 
 export function Method({ method }: { readonly method: string }): ReactElement {
   return <span className={`api-method api-method--${method}`}>{method.toUpperCase()}</span>;
 }
 
-/** The header that signs a callback, with a link to the calculator where it is. */
+/** Header that contains a callback's signature, with a link to the calculator if the document has callbacks. */
 function SchemeName({ view, name }: { readonly view: View; readonly name: string }): ReactElement {
   const { input } = view;
   const home = [input, ...input.others].find((one) => one.name === 'cws_notification');

@@ -29,7 +29,7 @@ function ExampleBlock({
   );
 }
 
-/** What stands beside the text: how to call, or what is received, and what comes back. */
+/** Samples next to the text: the request and its responses. */
 export function Samples({
   view,
   operation,

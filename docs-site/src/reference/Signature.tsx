@@ -12,7 +12,7 @@ const inputs = [
   { name: 'received', label: words.received },
 ] as const;
 
-/** Calculates in the browser (src/behaviour/signature.ts); the test vector is readable without JavaScript. */
+/** Signature calculator (src/behaviour/signature.ts). Without JavaScript, the test vector is still readable. */
 export function Signature(): ReactElement {
   const { simple, standard } = signatures(testVector);
   const rows = [

@@ -3,7 +3,7 @@ import type { View } from './context';
 
 const oneParagraph = /^<p>((?:(?!<\/?p>)[\s\S])*)<\/p>\s*$/;
 
-/** A description; one paragraph is a `p`, so that a page of 300 of them stays small. */
+/** A description. A single paragraph becomes a `p`, which keeps the page small: a page has up to 300 descriptions. */
 export function Text({
   view,
   text,

@@ -1,11 +1,11 @@
 import type { relations } from './related';
 import type { ApiInput } from './types';
 
-/** What every part of a reference needs; passed down by hand, since nothing here is hydrated. */
+/** Data for all components of a reference; passed as a prop. */
 export interface View {
   readonly input: ApiInput;
   readonly related: ReturnType<typeof relations>;
-  /** Markdown → safe HTML with links to what its inline code names; `own` is the anchor that is not linked. */
+  /** Converts Markdown to safe HTML. Inline code that names an operation or a setting becomes a link. */
   readonly html: (text: string) => string;
   readonly addressOf: (name: string) => string | undefined;
 }

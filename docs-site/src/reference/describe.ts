@@ -4,11 +4,11 @@ import { divideByHeadings, joinLines, plainText, renderMarkdown } from '../markd
 import { apiWords } from '../strings/api';
 import { ja } from '../strings/ja';
 import type { SearchRecord, SidebarCategory, TocItem } from '../types';
+import { markdownOf } from './markdown';
 import { ApiError, headerOf, operationsOf, sharedHeaderAnchor } from './model';
 import { relations } from './related';
 import { signatureAnchor } from './samples';
 import { anchorPart } from './shape';
-import { twinOf } from './twin';
 import type { ApiInput, ApiPage, Field, OpenApiDocument, Operation, Shape } from './types';
 
 export interface Part {
@@ -17,7 +17,7 @@ export interface Part {
   readonly text: string;
 }
 
-/** The lead of `info.description`, and its parts by `##`. */
+/** Splits `info.description` into the text before the first `##` heading and the parts below each heading. */
 export function partsOf(description: string): { readonly lead: string; readonly parts: readonly Part[] } {
   const [lead, ...parts] = divideByHeadings(description);
   return { lead: lead?.text ?? '', parts: parts.map((part) => ({ id: slug(part.title), ...part })) };
@@ -26,13 +26,13 @@ export function partsOf(description: string): { readonly lead: string; readonly 
 export interface Group {
   readonly id: string;
   readonly title: string;
-  /** The tag's name, where the title is its description. */
+  /** Name of the tag, if the title is its description. */
   readonly tag?: string;
   readonly description: string;
   readonly operations: readonly Operation[];
 }
 
-/** Calls by tag; callbacks by what they follow, since they have no tags. */
+/** Groups of operations: calls by tag; callbacks, which have no tags, by whether they follow a call. */
 export function groupsOf(input: ApiInput): readonly Group[] {
   const { document } = input;
   const all = operationsOf(document);
@@ -41,7 +41,7 @@ export function groupsOf(input: ApiInput): readonly Group[] {
   ];
   const tagged = order.map((tag) => {
     const description = document.tags?.find((one) => one.name === tag)?.description?.trim() ?? '';
-    // A short description is the better title: tags are names for programs.
+    // A short description is a better title than the tag, which is a technical name.
     const isTitle = description !== '' && description.length <= 30 && !description.includes('\n');
     return {
       id: `tag-${anchorPart(tag)}`,
@@ -68,7 +68,7 @@ export function groupsOf(input: ApiInput): readonly Group[] {
 
 export const sharedHeadersAnchor = 'shared-headers';
 
-/** Headers of `components` that responses use, under the name that they are sent with. */
+/** Headers of `components` that responses use, with the names under which they are sent. */
 export function sharedHeadersOf(document: OpenApiDocument): readonly Field[] {
   const used = new Map<string, string>();
   for (const { answers } of operationsOf(document)) {
@@ -86,7 +86,7 @@ export const reasonOf = (status: string): string => STATUS_CODES[status] ?? '';
 
 const plain = (text: string): string => plainText(renderMarkdown(joinLines(text)));
 
-/** Every field of a shape, nested ones with the names that lead to them. */
+/** All fields of a shape. `path` contains the names of the parent fields. */
 export function* fieldsOf(
   shape: Shape,
   path: readonly string[] = [],
@@ -100,7 +100,7 @@ export function* fieldsOf(
   if (shape.item) yield* fieldsOf(shape.item, path);
 }
 
-/** Variants have anchors too. */
+/** Anchors of all variants of a shape. */
 function* variantsOf(shape: Shape): Generator<string> {
   for (const { variants } of shape.choices) {
     for (const variant of variants) {
@@ -117,7 +117,7 @@ const shapesOf = (operation: Operation): Shape[] => [
   ...operation.answers.flatMap((one) => one.bodies.map((body) => body.shape)),
 ];
 
-/** Every anchor of an operation, in the order of the page. */
+/** All anchors of an operation, in page order. */
 export function anchorsOf(operation: Operation): string[] {
   return [
     operation.id,
@@ -138,7 +138,7 @@ export function anchorsOf(operation: Operation): string[] {
   ];
 }
 
-/** No anchor twice: links to fields and states would lead elsewhere. */
+/** Throws an ApiError if an anchor is used twice. */
 function checkAnchors(input: ApiInput): void {
   const owners = new Map<string, string>();
   const add = (anchor: string, owner: string, pointer: string) => {
@@ -160,7 +160,7 @@ function checkAnchors(input: ApiInput): void {
 
 function searchOf(input: ApiInput, title: string): SearchRecord[] {
   const href = (anchor: string) => `${input.route}#${anchor}`;
-  // A pattern is nothing that anybody types.
+  // Patterns are not searchable: readers do not search for them.
   const factsText = ({ facts }: Shape) =>
     facts.filter((fact) => fact.label !== apiWords.facts.pattern).map((fact) => fact.values.join(' '));
   const groups = groupsOf(input);
@@ -185,7 +185,7 @@ function searchOf(input: ApiInput, title: string): SearchRecord[] {
         .join(' · '),
       kind: 'field',
     });
-    // An error's body is the same everywhere: its status is found, its field is not worth 300 entries.
+    // Without the bodies of errors, which are all the same: they would add 300 records. Their statuses are included.
     const bodies = [
       ...(operation.request?.bodies ?? []),
       ...operation.answers.filter((one) => /^[123d]/.test(one.status)).flatMap((one) => one.bodies),
@@ -271,6 +271,6 @@ export function describeApi(input: ApiInput): ApiPage {
       ),
       ...searchOf(input, title),
     ],
-    text: twinOf(input, title, groups),
+    text: markdownOf(input, title, groups),
   };
 }

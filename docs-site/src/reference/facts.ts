@@ -4,7 +4,7 @@ import type { Fact, Json } from './types';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Keywords that are shown elsewhere than among the facts. */
+/** Keywords that other parts of the page show. */
 const elsewhere = new Set([
   ...['type', 'format', 'title', 'description', 'deprecated', 'readOnly', 'writeOnly', 'choices', '$ref'],
   ...['properties', 'required', 'additionalProperties', 'patternProperties', 'items', 'example', 'examples'],
@@ -41,7 +41,7 @@ function range(low: unknown, high: unknown): string | undefined {
   return low === high ? String(low) : apiWords.between(String(low), String(high));
 }
 
-/** Limits, enum, default and the rest: no keyword of the schema is lost, an unknown one is shown as it stands. */
+/** Facts of a schema: limits, enum, default and others. Unknown keywords are shown unchanged. */
 export function factsOf(schema: Members, example: Json | undefined): Fact[] {
   const facts: Fact[] = [];
   const add = (label: string, ...values: (string | undefined)[]) => {

@@ -18,7 +18,7 @@ export { describeApi };
 
 const changelogPage = '/information';
 
-/** Where the build puts the document itself (build/outputs.ts). */
+/** Path of the OpenAPI document (build/outputs.ts). */
 const downloadOf = (route: string, format: 'yaml' | 'json'): string => `${route}.${format}`;
 
 function viewOf(input: ApiInput): View {
@@ -27,7 +27,7 @@ function viewOf(input: ApiInput): View {
     input,
     related: relations(input),
     html: (text) =>
-      linkCode(renderMarkdown(joinLines(text), { heading: (rank) => rank + 1 }).trim(), addresses),
+      linkCode(renderMarkdown(joinLines(text), { heading: (level) => level + 1 }).trim(), addresses),
     addressOf: (name) => addresses.get(name),
   };
 }
@@ -89,7 +89,7 @@ function About({ input }: { readonly input: ApiInput }): ReactElement {
   );
 }
 
-/** The calls of a group at a glance. */
+/** List of the calls of a group. */
 function Endpoints({ group }: { readonly group: Group }): ReactElement {
   return (
     <ul className="api-endpoints">
@@ -111,7 +111,7 @@ function Endpoints({ group }: { readonly group: Group }): ReactElement {
   );
 }
 
-/** One row for each header that several responses share; the responses link to it. */
+/** Headers that several responses share. The responses link here. */
 function SharedHeaders({ view }: { readonly view: View }): ReactElement | null {
   const fields = sharedHeadersOf(view.input.document);
   if (fields.length === 0) return null;
@@ -123,7 +123,7 @@ function SharedHeaders({ view }: { readonly view: View }): ReactElement | null {
   );
 }
 
-/** A whole reference as static HTML: no hooks, no effects; what moves is in src/behaviour. */
+/** A whole reference as static HTML, without hooks and effects; src/behaviour has the interactive parts. */
 export function ApiReference(props: ApiInput & { readonly page: ApiPage }): ReactElement {
   const { page: _, ...input } = props;
   const view = viewOf(input);

@@ -1,29 +1,29 @@
 import type { Json } from './types';
 
-/** `JSON.rawJSON` keeps a number's text; TypeScript's library does not know it yet. */
+/** `JSON.isRawJSON` is missing in TypeScript's types. `JSON.rawJSON` keeps the source text of a number. */
 const json = JSON as typeof JSON & { isRawJSON?: (value: unknown) => boolean };
 
 export const isRaw = (value: unknown): value is { readonly rawJSON: string } =>
   json.isRawJSON?.(value) ?? false;
 
-/** Whether a value holds a number that a program's own numbers cannot carry. */
-export const holdsRaw = (value: Json): boolean =>
-  isRaw(value) || (typeof value === 'object' && value !== null && Object.values(value).some(holdsRaw));
+/** Whether a value contains a number that JavaScript cannot represent. */
+export const containsRaw = (value: Json): boolean =>
+  isRaw(value) || (typeof value === 'object' && value !== null && Object.values(value).some(containsRaw));
 
 /**
- * JSON as it is shown and sent. `{{` would be taken for a value of the reader, so it is written as an escape, which
- * JSON, JavaScript and Python all read alike.
+ * Formats JSON for samples. Escapes `{{`, which would be replaced by a reader value. The escape is valid in JSON,
+ * JavaScript and Python.
  */
 export const pretty = (value: Json): string => JSON.stringify(value, null, 2).replaceAll('{{', '{\\u007b');
 
-/** One value in running text: strings without quotes, unless they are empty or have spaces at an end. */
+/** Formats a value for running text: strings without quotes, unless they are empty or begin or end with a space. */
 export const show = (value: Json): string =>
   typeof value === 'string' && value !== '' && value === value.trim() ? value : JSON.stringify(value);
 
 const quote = (text: string): string =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('{{', '{\\u007b')}'`;
 
-/** A literal of JavaScript, indented to stand at `indent`. */
+/** Formats a value as a JavaScript literal; `indent` is the indentation of its last line. */
 export function javascript(value: Json, indent = ''): string {
   const deeper = `${indent}  `;
   if (isRaw(value)) return value.rawJSON;
@@ -42,7 +42,7 @@ export function javascript(value: Json, indent = ''): string {
   return JSON.stringify(value);
 }
 
-/** A literal of Python. */
+/** Formats a value as a Python literal; `indent` is the indentation of its last line. */
 export function python(value: Json, indent = ''): string {
   const deeper = `${indent}    `;
   if (isRaw(value)) return value.rawJSON;

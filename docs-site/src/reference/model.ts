@@ -20,7 +20,7 @@ type Members = Readonly<Record<string, unknown>>;
 export const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 const places: readonly ParameterPlace[] = ['path', 'query', 'header', 'cookie'];
 
-/** Each operation of a document as it stands there: calls of `paths`, then callbacks of `webhooks`. */
+/** Unresolved operations of a document: calls of `paths`, then callbacks of `webhooks`. */
 export function rawOperations(document: OpenApiDocument): {
   kind: Operation['kind'];
   path: string;
@@ -84,7 +84,7 @@ const schemaOf = (members: Members): Schema => {
   return ((isObject(media) ? media['schema'] : members['schema']) ?? true) as Schema;
 };
 
-/** A parameter or header is a field whose description, deprecation and example may stand outside its schema. */
+/** Describes a parameter or header as a field. Description, deprecation and example may be outside its schema. */
 function describedValue(
   document: OpenApiDocument,
   members: Members,
@@ -156,7 +156,7 @@ function parametersOf(document: OpenApiDocument, id: string, item: Members, oper
     for (const one of Array.isArray(list) ? list : []) {
       const { value } = resolve(document, one);
       const { name, in: place } = value as { name: string; in: ParameterPlace };
-      // The operation's own parameter replaces that of the path.
+      // A parameter of the operation replaces the parameter of the path.
       all.set(`${place} ${name}`, {
         place,
         ...describedValue(document, value, name, `${id}.${place}.${anchorPart(name)}`),
@@ -208,7 +208,7 @@ function operationOf(document: OpenApiDocument, raw: ReturnType<typeof rawOperat
 
 const known = new WeakMap<OpenApiDocument, readonly Operation[]>();
 
-/** All operations of a document, described; an error names the place in the document (`pointer`). */
+/** Describes all operations of a document. Throws an ApiError with the JSON pointer of the operation. */
 export function operationsOf(document: OpenApiDocument): readonly Operation[] {
   const found = known.get(document);
   if (found) return found;
@@ -223,7 +223,7 @@ export function operationsOf(document: OpenApiDocument): readonly Operation[] {
   return all;
 }
 
-/** A document that cannot be shown; the loader adds file and line. */
+/** An error in a document, with its JSON pointer. The loader adds file and line. */
 export class ApiError extends Error {
   readonly pointer: string;
   constructor(message: string, pointer: string) {

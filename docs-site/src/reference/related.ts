@@ -7,7 +7,7 @@ export interface Related {
   readonly summary: string;
   readonly href: string;
   readonly method: string;
-  /** Which of the callback's forms follow the call: its `notificationType`s. */
+  /** `notificationType`s of the callback's variants that follow the call. */
   readonly when: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const listed = (schema: unknown): string[] => {
   return all.filter((one): one is string => typeof one === 'string');
 };
 
-/** The calls that a callback's body may name in `operationId`, with the `notificationType`s of that form. */
+/** Calls that a callback's body may have in `operationId`, with the `notificationType`s of that variant. */
 function namedCalls(document: OpenApiDocument, schema: Schema, depth = 0): Map<string, Set<string>> {
   const calls = new Map<string, Set<string>>();
   if (depth > 8) return calls;
@@ -43,7 +43,7 @@ function namedCalls(document: OpenApiDocument, schema: Schema, depth = 0): Map<s
   return calls;
 }
 
-/** Call ↔ callback, read from the documents: a callback whose body's `operationId` can be that of a call follows it. */
+/** Relations between calls and callbacks: a callback follows a call whose `operationId` its body may have. */
 export function relations(input: ApiInput): {
   callbacksOf(call: string): readonly Related[];
   callsOf(callback: string): readonly Related[];
@@ -89,8 +89,8 @@ export function relations(input: ApiInput): {
 }
 
 /**
- * Addresses of what inline code may name: an operation by its id or by `METHOD path`, and, where a document has
- * callbacks, a setting that names an address (a field of a call's body with format uri).
+ * Link targets of inline code, by its text: an operation by its id or by `METHOD path`. In a document with callbacks
+ * also a setting that contains an address (a field of a call's body with format uri).
  */
 export function namedAddresses(input: ApiInput): ReadonlyMap<string, string> {
   const addresses = new Map<string, string>();
@@ -110,7 +110,7 @@ export function namedAddresses(input: ApiInput): ReadonlyMap<string, string> {
   return addresses;
 }
 
-/** Makes links of the inline code that `addresses` knows; code in links and blocks stays as it is. */
+/** Links inline code that is in `addresses`, except to `own`. Code in links and blocks stays unchanged. */
 export const linkCode = (html: string, addresses: ReadonlyMap<string, string>, own = ''): string =>
   html.replace(
     /<a [^>]*>.*?<\/a>|<pre.*?<\/pre>|<code>([^<]+)<\/code>/gs,

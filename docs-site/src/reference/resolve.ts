@@ -5,7 +5,7 @@ type Members = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a `$ref` inside the document points to; the bundle has no others. */
+/** Returns the target of a `$ref` inside the document. The bundled document has no other references. */
 function target(document: OpenApiDocument, ref: string): unknown {
   if (!ref.startsWith('#/')) throw new Error(`$ref "${ref}" does not point into the document`);
   let value: unknown = document;
@@ -14,11 +14,11 @@ function target(document: OpenApiDocument, ref: string): unknown {
     if (Array.isArray(value)) value = value[Number(name)];
     else value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   }
-  if (value === undefined) throw new Error(`$ref "${ref}" points to nothing`);
+  if (value === undefined) throw new Error(`$ref "${ref}" has no target`);
   return value;
 }
 
-/** Follows references; members beside a `$ref` win, as OpenAPI 3.1 has it. `refs` are those that were followed. */
+/** Follows references. Members next to a `$ref` have priority (OpenAPI 3.1). `refs`: the followed references. */
 export function resolve(
   document: OpenApiDocument,
   value: unknown,
@@ -27,7 +27,7 @@ export function resolve(
   let members = isObject(value) ? value : {};
   while (typeof members['$ref'] === 'string') {
     const { $ref, ...beside } = members as { $ref: string } & Members;
-    if (refs.includes($ref)) throw new Error(`$ref "${$ref}" leads back to itself`);
+    if (refs.includes($ref)) throw new Error(`$ref "${$ref}" refers to itself`);
     refs.push($ref);
     const found = target(document, $ref);
     members = { ...(isObject(found) ? found : {}), ...beside };
@@ -44,7 +44,7 @@ const lists = (a: unknown, b: unknown): unknown[] => [
   ...(Array.isArray(b) ? b : []),
 ];
 
-/** How a keyword that stands in two parts of an `allOf` is joined; for the others, the outer one wins. */
+/** Merges keywords that two parts of an `allOf` have. For other keywords, the outer value has priority. */
 const joins: Readonly<Record<string, (a: unknown, b: unknown) => unknown>> = {
   required: (a, b) => [...new Set(lists(a, b))],
   minimum: larger,
@@ -70,8 +70,8 @@ const joins: Readonly<Record<string, (a: unknown, b: unknown) => unknown>> = {
 };
 
 /**
- * A schema with its references resolved and its `allOf` merged in. Choices of different parts stay apart, under
- * `choices`. `refs` holds every reference that was followed, so that a recursion is seen.
+ * Resolves the references of a schema and merges its `allOf`. The `oneOf` and `anyOf` of all parts are in `choices`.
+ * `refs`: all followed references, to detect a recursion.
  */
 export function flatten(
   document: OpenApiDocument,
@@ -82,7 +82,7 @@ export function flatten(
   if (schema === false) return { value: { not: {}, choices: [] }, refs: [] };
   const { value, refs } = resolve(document, schema);
   const circle = refs.find((one) => within.includes(one));
-  if (circle) throw new Error(`allOf of "${circle}" leads back to itself`);
+  if (circle) throw new Error(`allOf of "${circle}" refers to itself`);
   const { allOf, oneOf, anyOf, discriminator, ...own } = value;
   const choices = [
     ...(Array.isArray(oneOf) ? [{ kind: 'oneOf', of: oneOf, discriminator }] : []),

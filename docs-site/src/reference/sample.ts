@@ -4,7 +4,7 @@ import type { Json, OpenApiDocument, Schema } from './types';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Values that fit the formats and patterns of such documents; the first that fits its schema is taken. */
+/** Candidate values for strings. The first candidate that matches the schema is used. */
 const candidates: readonly string[] = [
   'example',
   'com.example.app',
@@ -70,7 +70,7 @@ function text(schema: Members): string | undefined {
   );
 }
 
-/** The example of one scalar: its own, one that stands in an example of the body, or one that fits; else none. */
+/** Example of a scalar: from its schema, from an example of the body (`seen`), or a generated value; else undefined. */
 export function scalarExample(schema: Members, seen: readonly Json[]): Json | undefined {
   const types = typesOf(schema);
   if (schema['const'] !== undefined) return schema['const'] as Json;
@@ -102,7 +102,7 @@ export function scalarExample(schema: Members, seen: readonly Json[]): Json | un
   return types.includes('boolean') ? true : undefined;
 }
 
-/** A value that fits a schema, for bodies without an example in the document. */
+/** Generates a value that matches a schema, for bodies without an example in the document. */
 export function sampleOf(document: OpenApiDocument, schema: Schema, stack: readonly string[] = []): Json {
   const { value, refs } = flatten(document, schema);
   const inner = [...stack, ...refs];
@@ -128,7 +128,7 @@ export function sampleOf(document: OpenApiDocument, schema: Schema, stack: reado
   }
   if (types.includes('array')) return value['items'] === undefined ? [] : [again(value['items'])];
   const { description } = value as { description?: string };
-  // A message is better shown by what it says than by the word "example".
+  // For messages: the description is a better example than a generic word.
   if (
     types.includes('string') &&
     value['pattern'] === undefined &&

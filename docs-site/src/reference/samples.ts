@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { valueNames } from '../../build/values';
 import { apiWords } from '../strings/api';
-import { holdsRaw, javascript, pretty, python } from './literals';
+import { containsRaw, javascript, pretty, python } from './literals';
 import { isObject } from './resolve';
 import type { Json, Operation, Parameter } from './types';
 
@@ -12,7 +12,7 @@ export interface Sample {
 
 export const signatureAnchor = 'signature-calculator';
 
-/** What a test of a verifier starts from; the same values fill the signature calculator. */
+/** Test vector for signature verification, also used by the signature calculator. */
 export const testVector = {
   key: '3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
   id: 'device-350000000000006-7',
@@ -20,7 +20,7 @@ export const testVector = {
   body: '{"applicationId":"app-1","deviceId":"350000000000006","timestamp":1767225600000,"operationId":"notify-boot","status":"started"}',
 } as const;
 
-/** Both signatures of a callback, as the platform makes them. */
+/** Computes both signatures of a callback in the same way as the platform. */
 export function signatures({
   key,
   id,
@@ -36,8 +36,8 @@ export function signatures({
   return { simple: createHmac('sha256', key).update(body).digest('hex'), standard: `v1,${standard}` };
 }
 
-/** The destination in the document's examples: in samples it is the reader's own. */
-const exampleDestination = 'https://integrator.example/callbacks';
+/** Endpoint in the document's examples; samples have the reader's endpoint instead. */
+const exampleEndpoint = 'https://integrator.example/callbacks';
 
 const known: readonly string[] = valueNames;
 const text = (value: Json | undefined): string =>
@@ -48,7 +48,7 @@ const shownValue = (parameter: Parameter): string =>
     ? `{{${parameter.field.name}}}`
     : encodeURIComponent(exampleOf(parameter));
 
-/** The address of a call with the reader's values and the query parameters that are required. */
+/** Address of a call with placeholders for reader values and with the required query parameters. */
 export function addressOf(operation: Operation): string {
   const inPath = new Map(
     operation.parameters.filter((one) => one.place === 'path').map((one) => [one.field.name, one]),
@@ -71,7 +71,7 @@ const headersOf = (operation: Operation): [string, string][] => [
     : []),
 ];
 
-/** A call that may be repeated safely is shown with a key of its own: what the guide on repeating says. */
+/** Samples of calls that accept this header send a random key, as the guide on retries recommends. */
 const keyHeader = 'Idempotency-Key';
 const takesKey = (operation: Operation): boolean =>
   operation.parameters.some((one) => one.place === 'header' && one.field.name === keyHeader);
@@ -96,13 +96,13 @@ function node(operation: Operation, body: Json | undefined): string {
     ([name, value]) => `    ${/^[A-Za-z]+$/.test(name) ? name : single(name)}: ${single(value)},`,
   );
   if (takesKey(operation)) headers.unshift(`    '${keyHeader}': crypto.randomUUID(),`);
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the sample's own
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: code of the sample
   if (operation.security.length > 0) headers.unshift('    Authorization: `Bearer ${process.env.TOKEN}`,');
   if (headers.length > 0) lines.push('  headers: {', ...headers, '  },');
-  // A number that JavaScript cannot carry is sent as text.
+  // A number that JavaScript cannot represent is sent as JSON text.
   if (body !== undefined)
     lines.push(
-      holdsRaw(body)
+      containsRaw(body)
         ? `  body: String.raw\`${pretty(body)}\`,`
         : `  body: JSON.stringify(${javascript(body, '  ')}),`,
     );
@@ -135,7 +135,7 @@ function pythonSample(operation: Operation, body: Json | undefined): string {
   ].join('\n');
 }
 
-/** Headers of a callback: the signatures are those of the shown body with the key of the test vector. */
+/** Headers of a callback. The signatures are computed over the shown body, with the key of the test vector. */
 export function receivedHeaders(operation: Operation): ReadonlyMap<string, string> {
   const body = operation.request?.bodies[0]?.examples[0]?.value;
   const { simple, standard } = signatures({ ...testVector, body: body === undefined ? '' : pretty(body) });
@@ -153,7 +153,7 @@ export function receivedHeaders(operation: Operation): ReadonlyMap<string, strin
   );
 }
 
-/** Parameters as they are shown: a header of a callback has the value of the sample beside it. */
+/** Parameters to show. The example of a callback's header is its value in the sample. */
 export function shownParameters(operation: Operation): readonly Parameter[] {
   if (operation.kind === 'call') return operation.parameters;
   const values = receivedHeaders(operation);
@@ -169,7 +169,7 @@ export function shownParameters(operation: Operation): readonly Parameter[] {
   });
 }
 
-/** What the platform sends. */
+/** HTTP request of a callback. */
 function received(operation: Operation, body: Json | undefined): string {
   const content = body === undefined ? '' : pretty(body);
   const headers = [...receivedHeaders(operation)].map(([name, value]) => `${name}: ${value}`);
@@ -181,7 +181,7 @@ function received(operation: Operation, body: Json | undefined): string {
   ].join('\n');
 }
 
-/** Samples of a call in three languages, or the request that a callback makes. */
+/** Samples of a call in three languages, or the HTTP request of a callback. */
 export function samplesOf(operation: Operation): Sample[] {
   const body = operation.request?.bodies[0]?.examples[0]?.value;
   if (operation.kind === 'callback') return [{ language: 'http', code: received(operation, body) }];
@@ -190,9 +190,9 @@ export function samplesOf(operation: Operation): Sample[] {
     { language: 'js', code: node(operation, body) },
     { language: 'python', code: pythonSample(operation, body) },
   ];
-  // A sample that registers a destination must not lead callbacks away from the reader's server.
+  // A sample that registers an endpoint must keep the reader's endpoint.
   return samples.map((one) => ({
     ...one,
-    code: one.code.replaceAll(exampleDestination, '{{integratorUrl}}'),
+    code: one.code.replaceAll(exampleEndpoint, '{{integratorUrl}}'),
   }));
 }

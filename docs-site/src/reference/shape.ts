@@ -11,13 +11,13 @@ interface Place {
 }
 interface Context {
   readonly document: OpenApiDocument;
-  /** References that are being shown, with the place where each began: a reference that comes again is cut there. */
+  /** References around the current schema, with the field of each. A recursive schema ends at such a reference. */
   readonly open: ReadonlyMap<string, Place>;
-  /** Whether "no other fields" concerns the reader: in what the reader sends. */
+  /** True for schemas of requests, where "no other fields" is shown. */
   readonly isSent: boolean;
 }
 
-/** Part of an anchor: no white space, so that it is a valid id. */
+/** Part of an anchor. Has no white space, so that it is a valid id. */
 export const anchorPart = (name: string): string => name.replace(/\s+/g, '_');
 
 const slug = (label: string): string =>
@@ -52,7 +52,7 @@ function typeName(
   return JSON.stringify(value['not']) === '{}' ? apiWords.never : apiWords.any;
 }
 
-/** Fields of an object: named ones, those by pattern, and those of any other name. */
+/** Fields of an object: named fields, fields that match a pattern, and fields of any other name. */
 function fieldsOf(
   context: Context,
   value: Readonly<Record<string, unknown>>,
@@ -73,7 +73,7 @@ function fieldsOf(
   const fields = Object.entries(properties).map(([name, schema]) =>
     field(name, anchorPart(name), schema, members(seen, name)),
   );
-  // A name that is required but not described must not be lost.
+  // Adds required fields that have no schema.
   for (const name of required)
     if (!Object.hasOwn(properties, name))
       fields.push(field(name, anchorPart(name), true, members(seen, name)));
@@ -171,7 +171,7 @@ function shapeIn(context: Context, schema: Schema, place: Place, seen: readonly 
   };
 }
 
-/** Describes a schema; every field gets its anchor below `anchor`. `seen` are examples of the whole, for its fields. */
+/** Describes a schema. Anchors of fields begin with the anchor of `place`. `seen`: examples of the whole value. */
 export const shapeOf = (
   document: OpenApiDocument,
   schema: Schema,

@@ -1,11 +1,11 @@
 import type { SearchRecord, SidebarCategory, TocItem } from '../types';
 
-/** A JSON value; numbers whose text matters (`1.0`, beyond 2^53) are kept by `JSON.rawJSON` (build/numerals.ts). */
+/** A JSON value. Numbers that JavaScript cannot reproduce (`1.0`, over 2^53) are `JSON.rawJSON` (build/numerals.ts). */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export type Schema = boolean | Readonly<Record<string, unknown>>;
 
-/** An OpenAPI 3.1 document, parsed, validated and bundled; only what every user needs is typed here. */
+/** An OpenAPI 3.1 document, parsed, validated and bundled. Only commonly used members have types. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: {
@@ -30,7 +30,7 @@ export interface ApiSource {
 
 export interface ApiInput extends ApiSource {
   readonly name: 'cws_api' | 'cws_notification' | 'cws_presigned_url' | 'cws_extension';
-  /** The other documents, to link a call with its callback and back. */
+  /** The other documents, for links between calls and callbacks. */
   readonly others: readonly ApiSource[];
   readonly highlight: (code: string, language: 'bash' | 'js' | 'python' | 'json' | 'http') => string;
 }
@@ -41,17 +41,17 @@ export interface ApiPage {
   readonly toc: readonly TocItem[];
   readonly sidebar: readonly SidebarCategory[];
   readonly search: readonly SearchRecord[];
-  /** The `.md` twin. */
+  /** Markdown version of the page. */
   readonly text: string;
 }
 
-/** A limit, enum, default or other fact of a value; `values` are shown as code. */
+/** A limit, enum, default or other fact of a value. `values` are shown as code. */
 export interface Fact {
   readonly label: string;
   readonly values: readonly string[];
 }
 
-/** What a value looks like: a schema with its references resolved and `allOf` merged. */
+/** Description of a value: a schema with resolved references and merged `allOf`. */
 export interface Shape {
   readonly type: string;
   readonly title?: string;
@@ -60,15 +60,15 @@ export interface Shape {
   readonly readOnly: boolean;
   readonly writeOnly: boolean;
   readonly facts: readonly Fact[];
-  /** A scalar's example: the document's own, else one that fits. */
+  /** Example of a scalar, from the document or generated. */
   readonly example?: Json;
   readonly fields: readonly Field[];
-  /** No field but the named ones. */
+  /** True if no fields other than the named ones are allowed. */
   readonly closed: boolean;
-  /** Elements of an array. */
+  /** Shape of the elements of an array. */
   readonly item?: Shape;
   readonly choices: readonly Choice[];
-  /** A recursive schema ends here: the anchor and name of the field that it repeats. */
+  /** Set at the end of a recursive schema: anchor and name of the field that it repeats. */
   readonly same?: { readonly anchor: string; readonly name: string };
 }
 
@@ -88,13 +88,13 @@ export interface Field {
 export interface Example {
   readonly name: string;
   readonly value: Json;
-  /** The document has none: made of the schema. */
+  /** True if the document has no example, so it was generated from the schema. */
   readonly generated: boolean;
 }
 
 export interface Body {
   readonly mediaType: string;
-  /** That of the request or status; a second media type has its own. */
+  /** Anchor of the request or status; further media types have separate anchors. */
   readonly anchor: string;
   readonly shape: Shape;
   readonly examples: readonly Example[];
@@ -103,7 +103,7 @@ export interface Body {
 export interface Header {
   readonly name: string;
   readonly required: boolean;
-  /** Anchor of the shared header, or the header's own field. */
+  /** Anchor of the shared header; undefined if the header is described here. */
   readonly shared?: string;
   readonly field: Field;
 }
@@ -129,13 +129,13 @@ export interface Operation {
   readonly id: string;
   readonly kind: 'call' | 'callback';
   readonly method: string;
-  /** Path of a call, name of a callback. */
+  /** Path of a call, or name of a callback. */
   readonly path: string;
   readonly tag: string | undefined;
   readonly summary: string;
   readonly description: string;
   readonly deprecated: boolean;
-  /** Each scheme with its scopes. */
+  /** Security schemes with their scopes. */
   readonly security: readonly { readonly scheme: string; readonly scopes: readonly string[] }[];
   readonly bodyLimit: number | undefined;
   readonly parameters: readonly Parameter[];

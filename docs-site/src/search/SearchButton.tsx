@@ -7,12 +7,12 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** Opens the search; so do `/` and Ctrl+K (⌘K). */
+/** Opens the search. The keys `/` and Ctrl+K (⌘K) also open it. */
 export function SearchButton(): ReactElement {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const comesBack = useRef(false);
-  // While the dialog is open the button cannot have the focus: it gets it when the dialog is gone.
+  // The button cannot have the focus while the dialog is open: focuses it after the dialog has closed.
   useEffect(() => {
     if (open || !comesBack.current) return;
     comesBack.current = false;

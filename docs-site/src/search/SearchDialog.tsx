@@ -23,18 +23,18 @@ function foundText({ hits, total, partial }: Found): string {
   return partial ? ja.search.partial(text) : text;
 }
 
-/** A call's parts have names; what is left is a status. */
+/** Name of a part of a call; other values are statuses. */
 const partText = (part: string): string =>
   Object.hasOwn(ja.search.parts, part)
     ? ja.search.parts[part as keyof typeof ja.search.parts]
     : ja.search.answer(part);
 
-/** Text only, never HTML: React escapes it. */
+/** Marked text. React escapes it. */
 function Marked({ pieces }: { pieces: readonly Piece[] }): ReactElement {
   return (
     <>
       {pieces.map(({ text, marked }, index) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text have no other name
+        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text have no other key
         marked ? <mark key={index}>{text}</mark> : <Fragment key={index}>{text}</Fragment>,
       )}
     </>
@@ -42,13 +42,13 @@ function Marked({ pieces }: { pieces: readonly Piece[] }): ReactElement {
 }
 
 interface Props {
-  /** Closes and gives the focus back. */
+  /** Closes and returns the focus. */
   close(): void;
-  /** Closes because the reader goes somewhere. */
+  /** Closes because the reader opens a result. */
   leave(): void;
 }
 
-/** Part of every page, as it is small: what it loads by itself, engine and index, it can tell of and try again. */
+/** Search dialog. It loads engine and index when it opens, reports a failure and offers to try again. */
 export function SearchDialog({ close, leave }: Props): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -70,25 +70,25 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
   }, []);
 
   useEffect(() => {
-    let gone = false;
+    let isStale = false;
     setFailed(false);
     void attempt;
     loadEngine().then(
-      (loaded) => !gone && setEngine(() => loaded),
-      () => !gone && setFailed(true),
+      (loaded) => !isStale && setEngine(() => loaded),
+      () => !isStale && setFailed(true),
     );
     return () => {
-      gone = true;
+      isStale = true;
     };
   }, [attempt]);
 
-  // The button to try again goes when it has helped; whoever went elsewhere meanwhile stays there.
+  // A successful retry removes its button. Focuses the input only if the focus was on that button.
   useEffect(() => {
     if (engine && isFocusLost()) input.current?.focus();
   }, [engine]);
 
-  const asked = query.trim() !== '';
-  const found = useMemo(() => (asked && engine ? engine.find(query) : none), [asked, engine, query]);
+  const hasQuery = query.trim() !== '';
+  const found = useMemo(() => (hasQuery && engine ? engine.find(query) : none), [hasQuery, engine, query]);
   const { hits } = found;
   const chosen = Math.min(active, hits.length - 1);
 
@@ -117,7 +117,7 @@ export function SearchDialog({ close, leave }: Props): ReactElement {
     ? ja.search.failed
     : !engine
       ? ja.search.loading
-      : !asked
+      : !hasQuery
         ? ja.search.hint
         : hits.length === 0
           ? ja.search.none(query.trim())

@@ -1,13 +1,13 @@
 /**
- * Terms of Japanese technical text: bigrams of Japanese, which need no dictionary, and identifiers. A query is divided
- * into words, so that its particles and endings need not be found.
+ * Terms of Japanese technical text: bigrams for Japanese, which need no dictionary, and identifiers. Queries are split
+ * into words, and their particles and endings are ignored.
  */
 const segmenter = new Intl.Segmenter('ja', { granularity: 'word' });
 
 const runs = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+|[a-z\d]+(?:[-_.][a-z\d]+)*/giu;
 const isIdentifier = (run: string): boolean => /^[a-z\d]/i.test(run);
 
-/** Pairs of letters that are one letter to a reader. */
+/** Pairs of characters that count as the same character. */
 const variants = ['アァ', 'イィ', 'ウゥ', 'エェ', 'オォ'];
 const spellings = [
   ['チャンネル', 'チャネル'],
@@ -17,7 +17,7 @@ const spellings = [
 const runsOf = (text: string): string[] =>
   spellings.reduce((all, [from, to]) => all.replaceAll(from, to), text.normalize('NFKC')).match(runs) ?? [];
 
-/** One form for all spellings of a Japanese word: small vowels, and a long vowel at the end. */
+/** Normalizes spellings of a Japanese word: small vowels, and a long vowel at the end. */
 const folded = (word: string): string =>
   variants
     .reduce((all, [large = '', small = '']) => all.replaceAll(small, large), word)
@@ -28,10 +28,10 @@ const bigrams = (word: string): string[] => {
   return letters.length === 1 ? letters : letters.slice(1).map((letter, index) => letters[index] + letter);
 };
 
-/** `Wi-Fi` is `wifi`. */
+/** `Wi-Fi` → `wifi`. */
 const whole = (identifier: string): string => identifier.toLowerCase().replace(/[-_]/g, '');
 
-/** `notify-batteryLow` is `notify`, `battery` and `low`. */
+/** `notify-batteryLow` → `notify`, `battery`, `low`. */
 const partsOf = (identifier: string): string[] =>
   identifier
     .replace(/([a-z\d])([A-Z])/g, '$1-$2')
@@ -46,13 +46,13 @@ export const indexTerms = (text: string): string[] =>
 /** A word of a query. */
 export interface Word {
   readonly text: string;
-  /** A record has the word if it has all of these terms. */
+  /** A record matches the word if it contains all of these terms. */
   readonly terms: readonly string[];
-  /** Words to search instead, if no record has this one. */
+  /** Words to search instead if no record matches this word. */
   readonly parts: readonly Word[];
 }
 
-/** A word, of several parts or of one. */
+/** Creates a word of one or several parts. */
 const wordOf = (text: string, parts: readonly string[], termsOf: (part: string) => string[]): Word => ({
   text,
   terms: termsOf(text),
@@ -62,7 +62,7 @@ const wordOf = (text: string, parts: readonly string[], termsOf: (part: string) 
 const hiragana = /^\p{Script=Hiragana}+$/u;
 const katakana = /^[\p{Script=Katakana}ー]+$/u;
 
-/** Words of Japanese without particles and endings, unless there is nothing else. Katakana are one word. */
+/** Japanese words without particles and endings, unless the text has nothing else. Adjacent katakana are one word. */
 function japaneseWords(run: string): Word[] {
   const segments = [...segmenter.segment(run)].map(({ segment }) => segment);
   const words: string[][] = [];
@@ -81,7 +81,7 @@ function japaneseWords(run: string): Word[] {
   );
 }
 
-/** The words of a query, apart for each part between spaces. */
+/** Words of a query, grouped by its parts between spaces. */
 export const queryParts = (query: string): Word[][] =>
   query
     .split(/\s+/)
@@ -92,10 +92,10 @@ export const queryParts = (query: string): Word[][] =>
     )
     .filter((words) => words.length > 0);
 
-/** A term of a query may be the beginning of a word: identifiers, and single letters. */
+/** Whether a query term also matches the beginning of a word: identifiers and single characters. */
 export const isPrefix = (term: string): boolean => isIdentifier(term) || term.length === 1;
 
-/** Finds a word as it may stand in a text: `wifi` as `Wi-Fi`, `サーバ` as `サーバー`. */
+/** Pattern that matches all spellings of a word in a text: `wifi` and `Wi-Fi`, `サーバ` and `サーバー`. */
 export function patternOf({ text }: Word): RegExp {
   const letters = [...(isIdentifier(text) ? whole(text) : folded(text))].map(
     (letter) => `[${variants.find((one) => one.startsWith(letter)) ?? letter}]`,

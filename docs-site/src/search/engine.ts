@@ -8,17 +8,17 @@ export interface Hit {
   readonly title: readonly Piece[];
   readonly path: readonly string[];
   readonly kind: SearchRecord['kind'];
-  /** Where in a call a field stands: `path`, `query`, `header`, `request`, or a status. */
+  /** Part of a call that contains the field: `path`, `query`, `header`, `request`, or a status. */
   readonly part?: string;
   readonly excerpt: readonly Piece[];
 }
 
 export interface Found {
-  /** The best; there may be more. */
+  /** The best hits, at most `maxHits`. */
   readonly hits: readonly Hit[];
-  /** How many there are. */
+  /** Number of all hits. */
   readonly total: number;
-  /** Nothing has all words of the query: the hits have some of them. */
+  /** True if no record matches all words of the query. The hits match some words. */
   readonly partial: boolean;
 }
 
@@ -34,19 +34,19 @@ const weights: Readonly<Record<SearchRecord['kind'], number>> = {
   field: 0.5,
   status: 0.4,
 };
-/** Fields and statuses of one name are many: each further one counts less, so that others stand among them. */
-const repeated = 0.6;
-const mostHits = 30;
-const mostParts = 8;
-const batch = 200;
+/** Score factor for each further field or status of the same name, so that other records are also among the hits. */
+const repetitionFactor = 0.6;
+const maxHits = 30;
+const maxParts = 8;
+const batchSize = 200;
 
-/** `#call.request.name` → `request`: the same name may stand in several parts of a call. */
+/** `#call.request.name` → `request`. Several parts of a call may have a field of the same name. */
 const partOf = ({ kind, href }: SearchRecord): string | undefined =>
   kind === 'field' ? href.split('#')[1]?.split('.')[1] : undefined;
 
 const isPart = ({ kind }: SearchRecord): boolean => kind === 'field' || kind === 'status';
 
-/** Makes the index in steps, so that typing stays possible. */
+/** Creates the index in batches, so that the page stays responsive. */
 export async function createEngine(records: readonly SearchRecord[]): Promise<Engine> {
   const documents = records.map((record, id) => ({ ...record, id, place: record.path.join(' ') }));
   const titles = records.map((record) => (isPart(record) ? '' : indexTerms(record.title).join(' ')));
@@ -62,9 +62,9 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
       boostDocument: (id) => weights[documents[id]?.kind ?? 'field'],
     },
   });
-  await index.addAllAsync(documents, { chunkSize: batch });
+  await index.addAllAsync(documents, { chunkSize: batchSize });
 
-  /** Records that have all of the words, by id, with their scores. */
+  /** Scores of the records that match all words, by id. */
   const search = (words: readonly Word[]): Map<number, number> => {
     const terms = words.flatMap((word) => word.terms);
     return new Map(index.search(terms.join(' ')).map(({ id, score }) => [id as number, score]));
@@ -72,7 +72,7 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
   const known = (word: Word): readonly Word[] =>
     word.parts.length > 0 && search([word]).size === 0 ? word.parts : [word];
 
-  /** Records that have the most parts of a query, if none has all. */
+  /** Scores of the records that match the most parts of a query; used if no record matches all. */
   function searchSome(parts: readonly Word[][]): Map<number, number> {
     const results = parts.map(search);
     const counts = new Map<number, number>();
@@ -82,13 +82,15 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
     return new Map(best.map((id) => [id, Math.max(...results.map((one) => one.get(id) ?? 0))]));
   }
 
-  /** The best first; of records that would look the same, the first. */
+  /** Sorts the records by score. Of records that look the same in the results, keeps the first. */
   function rank(scores: ReadonlyMap<number, number>, query: string): SearchRecord[] {
-    const asked = indexTerms(query).join(' ');
+    const queried = indexTerms(query).join(' ');
     const all = [...scores].flatMap(([id, score]) => {
       const [record, title = ''] = [records[id], titles[id]];
       if (!record) return [];
-      return [{ record, score: title.includes(asked) ? score * (1 + asked.length / title.length) : score }];
+      return [
+        { record, score: title.includes(queried) ? score * (1 + queried.length / title.length) : score },
+      ];
     });
     all.sort((a, b) => b.score - a.score);
     const seen = new Set<string>();
@@ -102,7 +104,7 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
         if (!isPart(record)) return { record, score };
         const earlier = names.get(record.title) ?? 0;
         names.set(record.title, earlier + 1);
-        return { record, score: score * repeated ** earlier };
+        return { record, score: score * repetitionFactor ** earlier };
       })
       .sort((a, b) => b.score - a.score)
       .map(({ record }) => record);
@@ -111,14 +113,14 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
   return {
     find(query) {
       const parts = queryParts(query)
-        .slice(0, mostParts)
+        .slice(0, maxParts)
         .map((words) => words.flatMap(known));
       if (parts.length === 0) return { hits: [], total: 0, partial: false };
       const all = search(parts.flat());
       const partial = all.size === 0 && parts.length > 1;
       const ranked = rank(partial ? searchSome(parts) : all, query);
       const marker = createMarker(parts.flat());
-      const hits = ranked.slice(0, mostHits).map((record): Hit => {
+      const hits = ranked.slice(0, maxHits).map((record): Hit => {
         const { href, title, path, kind, text, names } = record;
         const part = partOf(record);
         return {

@@ -1,6 +1,6 @@
 import { patternOf, type Word } from './analyse';
 
-/** A piece of a text, marked if the query asked for it. */
+/** A piece of a text; `marked` if it matches the query. */
 export interface Piece {
   readonly text: string;
   readonly marked: boolean;
@@ -17,7 +17,7 @@ interface Range {
   readonly to: number;
 }
 
-/** Length of an excerpt, and of what it shows before a match; letters. On a phone a line has about 20. */
+/** Maximum length of an excerpt, and of its text before a match; characters. A line on a phone has about 20. */
 const width = 80;
 const before = 14;
 
@@ -51,7 +51,7 @@ export function createMarker(words: readonly Word[]) {
 
   return {
     marks: (text: string): Piece[] => pieces(text, matches(text), { from: 0, to: text.length }),
-    /** The parts of a text with words of the query; all names, if only they have one; else the beginning. */
+    /** Parts of the text around matches; all names if only the names match; otherwise the beginning of the text. */
     excerpt(source: string, names = ''): Piece[] {
       const text = source.replace(/\s+/g, ' ').trim();
       const found = matches(text);
@@ -67,14 +67,14 @@ export function createMarker(words: readonly Word[]) {
   };
 }
 
-/** Where a range that shows a match begins: with its sentence if that is near, else a little before the match. */
+/** Start of a range around a match: the start of the sentence if it is near, otherwise shortly before the match. */
 function beginning(text: string, { start }: Match): number {
   const sentence = text.lastIndexOf('。', start - 1) + 1;
   if (start - sentence <= width / 3) return sentence;
   return start - before + text.slice(start - before, start).search(/[。、 ]/) + 1;
 }
 
-/** One range, or two if the words stand far from each other. */
+/** One range, or two if the matches are far from each other. */
 function rangesOf(text: string, found: readonly Match[]): Range[] {
   if (text.length <= width) return [{ from: 0, to: text.length }];
   const range = (match: Match | undefined, length: number): Range => {

@@ -3,7 +3,7 @@ import type { Engine } from './engine';
 
 let engine: Promise<Engine> | undefined;
 
-/** Fetches index and engine on the first use; a failure is tried again the next time. */
+/** Fetches index and engine on first use. After a failure, the next call tries again. */
 export function loadEngine(): Promise<Engine> {
   engine ??= (async () => {
     const [{ createEngine }, response] = await Promise.all([import('./engine'), fetch('/search.json')]);

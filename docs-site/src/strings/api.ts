@@ -1,4 +1,4 @@
-/** Words of the API references and of what moves in them. */
+/** Texts of the API references and of their interactive parts. */
 export const apiWords = {
   introduction: 'はじめに',
   version: 'バージョン',

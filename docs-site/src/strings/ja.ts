@@ -1,4 +1,4 @@
-/** Every word of the chrome. The wording of shared parts is that of Docusaurus's Japanese theme. */
+/** Texts of navigation, dialogs and notices. Texts that Docusaurus also has are those of its Japanese theme. */
 export const ja = {
   locale: 'ja',
   localeName: '日本語',
@@ -180,6 +180,6 @@ export const ja = {
     external: '(外部サイト)',
   },
   archive: { title: 'アーカイブ', description: 'アーカイブ', authors: '著者一覧', tags: 'タグ' },
-  /** Left for versions of the site that have a blog: the specification names these strings. */
+  /** Not used: for a blog. The specification requires these strings. */
   page: { title: (page: string, site: string) => `${page} | ${site}` },
 } as const;

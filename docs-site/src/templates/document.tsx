@@ -13,7 +13,7 @@ import { versions } from '../versions';
 
 export default function Document({ pageContext: page }: PageProps<object, DocumentPage>): ReactElement {
   const { siteName } = useSite();
-  // A reference uses the whole width: its table of contents is the sidebar.
+  // A reference uses the whole width. Its sidebar is its table of contents.
   const toc = page.kind === 'guide' && page.toc.length > 0 ? page.toc : undefined;
   return (
     <>

@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from 'react';
 import { CrashPage, ErrorBoundary } from './ErrorBoundary';
 
-/** Above everything, Gatsby's own scroll handler included: whatever throws leaves no white page. */
+/** Outermost error boundary, around Gatsby's scroll handler too: no error leaves an empty page. */
 export function Root({ children }: { readonly children: ReactNode }): ReactElement {
   return (
     <ErrorBoundary path="" fallback={CrashPage}>

@@ -1,3 +1,3 @@
-/** What had the focus is gone, as a button that has done its work: the keyboard would begin at the top of the page. */
+/** Whether the focused element was removed, for example a button after its action. Tab would start at the page's top. */
 export const isFocusLost = (): boolean =>
   document.activeElement === null || document.activeElement === document.body;

@@ -1,4 +1,4 @@
-/** Local storage that may be forbidden or full: then a choice holds for the page only. */
+/** Local storage. If it is forbidden or full, a choice is valid for the current page only. */
 export const storage = {
   get(key: string): string | null {
     try {
@@ -11,14 +11,14 @@ export const storage = {
     try {
       localStorage.setItem(key, value);
     } catch {
-      // Nothing to do: the choice is not kept.
+      // The choice is not stored.
     }
   },
   remove(key: string): void {
     try {
       localStorage.removeItem(key);
     } catch {
-      // As above.
+      // The choice stays stored.
     }
   },
 };

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 
 /**
- * Where a heading begins. A part far from the screen has no layout (`content-visibility`), and asking for the place of
- * what lies in it would make the browser lay it out: the part's own place says enough.
+ * Top of a heading, in pixels from the top of the viewport. For a heading outside the viewport: the top of its part.
+ * Such a part may have no layout (`content-visibility`), and reading a position inside it would force one.
  */
 function topOf(id: string): number | undefined {
   const heading = document.getElementById(id);
@@ -11,33 +11,33 @@ function topOf(id: string): number | undefined {
   return heading?.getBoundingClientRect().top;
 }
 
-/** The id of the heading that is being read: the last one above a line below the navigation bar. `ids` in the order of the page. */
+/** Id of the active heading: the last one above a line below the navigation bar. `ids` must be in page order. */
 export function useActiveHeading(ids: readonly string[]): string | undefined {
   const [active, setActive] = useState<string>();
   useEffect(() => {
-    let asked = 0;
+    let frame = 0;
     const find = () => {
-      asked = 0;
+      frame = 0;
       const line = Math.max(100, window.innerHeight * 0.18);
       let found: string | undefined;
       for (const id of ids) {
         const top = topOf(id);
         if (top !== undefined && top <= line) found = id;
       }
-      // At the very end the last heading may never reach the line.
+      // At the end of the page, the last heading may not reach the line.
       const atEnd = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 2;
       setActive(atEnd && window.scrollY > 0 ? ids.at(-1) : found);
     };
-    const ask = () => {
-      asked ||= requestAnimationFrame(find);
+    const schedule = () => {
+      frame ||= requestAnimationFrame(find);
     };
-    ask();
-    window.addEventListener('scroll', ask, { passive: true });
-    window.addEventListener('resize', ask);
+    schedule();
+    window.addEventListener('scroll', schedule, { passive: true });
+    window.addEventListener('resize', schedule);
     return () => {
-      cancelAnimationFrame(asked);
-      window.removeEventListener('scroll', ask);
-      window.removeEventListener('resize', ask);
+      cancelAnimationFrame(frame);
+      window.removeEventListener('scroll', schedule);
+      window.removeEventListener('resize', schedule);
     };
   }, [ids]);
   return active;

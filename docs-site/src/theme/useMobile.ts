@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** At or below 996 pixels. The stylesheets use the same query and no other, so both always agree. */
+/** Media query of the mobile layout: at or below 996 pixels. The stylesheets use the same query. */
 export const mobileQuery = '(max-width: 996px)';
 
 const subscribe = (changed: () => void) => {

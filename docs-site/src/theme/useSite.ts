@@ -7,10 +7,10 @@ export interface SiteMetadata {
   readonly mailingUrl: string;
 }
 
-/** A constant of the bundle (gatsby-node.mjs): no page asks for it, and no cache holds another one. */
+/** Constant of the bundle (gatsby-node.mjs): needs no request and cannot be out of date in a cache. */
 declare const __SITE__: SiteMetadata;
 
 const site = __SITE__;
 
-/** The build's settings that pages show. */
+/** Settings of the build that pages show. */
 export const useSite = (): SiteMetadata => site;

@@ -1,16 +1,16 @@
 /**
- * A seeded break: one thing that the site relies on is taken away or spoilt. A check that no break makes fail
- * proves nothing.
+ * A seeded break: a fault in the built site, for example no scripts or no styles. A check that does not fail under any
+ * break proves nothing.
  */
 export interface Break {
   readonly name: string;
-  /** The changed content of a text file of the build; undefined: the file stays. */
+  /** Returns the changed content of a text file of the build; undefined if the file is unchanged. */
   readonly change?: (file: string, text: string) => string | undefined;
-  /** Runs in every page before its own scripts. */
+  /** Runs in every page before its scripts. */
   readonly before?: string;
-  /** The policy of every page allows any inline script. */
+  /** The CSP of every page allows any inline script. */
   readonly anyInline?: true;
-  /** `hydrated` returns at once, because the pages cannot be hydrated. */
+  /** The pages cannot be hydrated, so `hydrated` returns at once. */
   readonly noHydration?: true;
 }
 
@@ -30,16 +30,16 @@ const inStyles = (change: (css: string) => string) => (file: string, text: strin
   );
 };
 
-/** Listeners of these events are never called. */
-const deaf = (...events: readonly string[]): string => `{
-  const deaf = new Set(${JSON.stringify(events)});
+/** Script that ignores listeners of these events. */
+const ignoreEvents = (...events: readonly string[]): string => `{
+  const ignored = new Set(${JSON.stringify(events)});
   const add = EventTarget.prototype.addEventListener;
   EventTarget.prototype.addEventListener = function (type, ...rest) {
-    if (!deaf.has(type)) return add.call(this, type, ...rest);
+    if (!ignored.has(type)) return add.call(this, type, ...rest);
   };
 }`;
 
-/** The attribute is removed wherever it appears. */
+/** Script that removes matching attributes from all elements. */
 const without = (pattern: RegExp): string => `{
   const pattern = ${pattern};
   const strip = (one) => {
@@ -62,17 +62,20 @@ export const breaks: readonly Break[] = [
     change: inPages(() => '<!doctype html><html><head></head><body></body></html>'),
   },
   { name: 'no styles', change: inStyles(() => '') },
-  { name: 'no rules for media', change: inStyles((css) => css.replaceAll('@media', '@media not all,not ')) },
+  {
+    name: 'media rules do not apply',
+    change: inStyles((css) => css.replaceAll('@media', '@media not all,not ')),
+  },
   {
     name: 'no scripts',
     noHydration: true,
     change: inPages((text) => text.replace(/<script[\s\S]*?<\/script>/g, '')),
   },
-  { name: 'clicks are not heard', before: deaf('click') },
-  { name: 'keys are not heard', before: deaf('keydown', 'keyup', 'keypress') },
+  { name: 'click events are ignored', before: ignoreEvents('click') },
+  { name: 'key events are ignored', before: ignoreEvents('keydown', 'keyup', 'keypress') },
   {
-    name: 'the pointer is not heard',
-    before: deaf(
+    name: 'pointer events are ignored',
+    before: ignoreEvents(
       ...['mouseenter', 'mouseleave', 'mouseover', 'mouseout', 'mousedown', 'mouseup'],
       ...[
         'pointerenter',
@@ -85,28 +88,28 @@ export const breaks: readonly Break[] = [
       ],
     ),
   },
-  { name: 'the focus is not heard', before: deaf('focus', 'blur', 'focusin', 'focusout') },
-  { name: 'input is not heard', before: deaf('input', 'change', 'submit', 'toggle') },
+  { name: 'focus events are ignored', before: ignoreEvents('focus', 'blur', 'focusin', 'focusout') },
+  { name: 'input events are ignored', before: ignoreEvents('input', 'change', 'submit', 'toggle') },
   {
-    name: 'scrolling is not seen',
-    before: `${deaf('scroll')} window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} };`,
+    name: 'scroll events are ignored',
+    before: `${ignoreEvents('scroll')} window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} };`,
   },
   {
     name: 'nothing scrolls',
     before: `for (const one of [Element.prototype, window]) for (const name of ['scrollTo', 'scrollBy', 'scrollIntoView', 'scroll']) one[name] = () => {};`,
   },
-  { name: 'the history is not heard', before: deaf('popstate', 'hashchange') },
+  { name: 'history events are ignored', before: ignoreEvents('popstate', 'hashchange') },
   {
-    name: 'hashes are taken away',
+    name: 'hashes are removed',
     before:
       'document.addEventListener("DOMContentLoaded", () => history.replaceState(null, "", location.pathname + location.search));',
   },
   {
-    name: 'nothing is kept',
+    name: 'nothing is stored',
     before: 'Storage.prototype.setItem = () => {}; Storage.prototype.getItem = () => null;',
   },
   {
-    name: 'everything is kept',
+    name: 'everything is stored',
     before:
       'Storage.prototype.removeItem = () => {}; { const set = Storage.prototype.setItem; document.addEventListener("input", (event) => set.call(localStorage, "leak", event.target.value), true); }',
   },
@@ -120,7 +123,7 @@ export const breaks: readonly Break[] = [
     before: 'navigator.clipboard.writeText = () => Promise.reject(new Error("seeded"));',
   },
   {
-    name: 'the screen is not asked',
+    name: 'media queries never match',
     before:
       'window.matchMedia = (media) => ({ media, matches: false, addEventListener() {}, removeEventListener() {}, addListener() {}, removeListener() {} });',
   },
@@ -138,12 +141,12 @@ export const breaks: readonly Break[] = [
     before: `document.addEventListener('DOMContentLoaded', () => { for (const one of document.links) one.setAttribute('href', '/moved' + (one.getAttribute('href') ?? '')); });`,
   },
   {
-    name: 'other words',
+    name: 'Japanese text is replaced',
     change: (file, text) =>
       /\.(?:html|js|json|txt|md|xml)$/.test(file) ? text.replace(japanese, '語') : undefined,
   },
   {
-    name: 'other Latin words',
+    name: 'Latin text is replaced',
     change: inPages((text) =>
       text.replace(
         /(>[^<]*)\b(?:Authorization|Copyright|Try again|An error occurred|This page crashed\.|deviceId|transactionId)\b/g,
@@ -153,7 +156,7 @@ export const breaks: readonly Break[] = [
   },
   { name: 'the policy allows inline scripts', anyInline: true },
   {
-    name: 'a page complains',
+    name: 'a page logs errors',
     change: inPages((text) =>
       text.replace(/<body[^>]*>/, '$&<img src="https://elsewhere.invalid/x.png"><button></button>'),
     ),
@@ -170,7 +173,7 @@ export const breaks: readonly Break[] = [
     ),
   },
   {
-    name: 'everything is laid out and asked',
+    name: 'everything is laid out and measured',
     before:
       'setInterval(() => { for (const one of document.querySelectorAll("main *")) { one.getBoundingClientRect(); void one.scrollWidth; } }, 200);',
   },
@@ -211,7 +214,7 @@ export const breaks: readonly Break[] = [
   },
 ];
 
-/** Text that does not compress; the same each time. */
+/** Pseudo-random text that does not compress; the same in each run. */
 function randomText(length: number): string {
   let state = 1;
   let text = '';

@@ -1,8 +1,8 @@
 import { parse } from '@babel/parser';
 
 /**
- * Puts switches into a source: each function can leave at once, each returned value can come back as another, each
- * condition can be turned round. A switch is one mutant; all stand in the same copy, so none needs a start of its own.
+ * A mutant of the sources: a function that returns at once, a changed return value, or a negated condition. All mutants
+ * are in the same instrumented copy, each behind a switch, so that they need only one build.
  */
 export interface Mutant {
   readonly kind: 'leave' | 'value' | 'condition';
@@ -20,13 +20,13 @@ interface Node {
   readonly loc: { readonly start: { readonly line: number } };
 }
 
-/** The source with its switches; the mutants are added to those of the files before. */
+/** Returns the source with switches for its mutants. Appends the mutants to `mutants`. */
 export function instrument(file: string, source: string, mutants: Mutant[]): string {
   const inserts: { readonly at: number; readonly text: string; readonly order: number }[] = [];
   const add = (kind: Mutant['kind'], { loc }: Node): number =>
     mutants.push({ kind, file, line: loc.start.line }) - 1;
   const wrap = (call: string, { start, end }: Node) => {
-    // An outer expression begins before one that stands at the same place, and ends behind it.
+    // If two expressions have the same start or end, the outer one begins first and ends last.
     inserts.push({ at: start, text: `(globalThis.mutant?.${call},(`, order: -end });
     inserts.push({ at: end, text: '))', order: -start });
   };
@@ -63,5 +63,5 @@ export function instrument(file: string, source: string, mutants: Mutant[]): str
   return text + source.slice(from);
 }
 
-/** What ends at a place comes before what begins there. */
+/** Sort order at the same offset: closing brackets come before opening ones. */
 const closing = ({ text }: { readonly text: string }): number => (text === '))' ? 0 : 1);

@@ -22,12 +22,12 @@ import { instrument, type Mutant } from './instrument.ts';
 import { textMutants } from './text-mutants.ts';
 
 /**
- * Shows which checks can fail: tries seeded breaks of the built site on the checks in Chromium, and mutants of the
- * sources on the unit and server tests. Reports the checks that none of them made fail. Arguments choose test files
- * by a part of their path. MUTANTS: maximum number of mutants for each test file.
+ * Mutation tests: runs the checks in Chromium under seeded breaks of the built site, and the unit and server tests
+ * under mutants of the sources. Reports the checks that never fail. Arguments select test files by a part of their
+ * path. MUTANTS: maximum number of mutants for each test file.
  */
 const chosen = process.argv.slice(2);
-const mostMutants = Number(process.env['MUTANTS'] || 200);
+const maxMutants = Number(process.env['MUTANTS'] || 200);
 const root = resolve(import.meta.dirname, '../..');
 const work = mkdtempSync(join(tmpdir(), 'site-breaks-'));
 process.once('exit', () => rmSync(work, { recursive: true, force: true }));
@@ -35,12 +35,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 interface Outcome {
   readonly passed: readonly string[];
-  /** Failed by an assertion or an error of the code, not by a crash. */
+  /** Failed by an assertion or an exception, without crashes and timeouts of page loads. */
   readonly failed: readonly string[];
   readonly output: string;
 }
 
-/** Runs the checks of a file that have these names, or all of them; ends them after `timeoutMs`. */
+/** Runs the checks of a file with these names, or all checks if `names` is empty. Kills them after `timeoutMs`. */
 async function runChecks(
   site: string,
   file: string,
@@ -59,7 +59,7 @@ async function runChecks(
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // All its processes have ended.
+      // The processes have already ended.
     }
   };
   process.once('exit', end);
@@ -67,12 +67,12 @@ async function runChecks(
   const output = await text(child.stdout);
   clearTimeout(timer);
   process.removeListener('exit', end);
-  // A line for each check; after it the error of a check that failed.
+  // The output has one line per check, followed by the error if the check failed.
   const parts = output.split(/^(?= {2}(?:ok|FAILED|skipped) |✖ )/m);
   const matching = (pattern: RegExp) => [...new Set(parts.flatMap((one) => pattern.exec(one)?.[1] ?? []))];
   return {
     passed: matching(/^ {2}ok (.*) \(\d+ ms\)$/m),
-    // A page that does not open in time shows a busy machine.
+    // Ignores timeouts of page loads, which a busy machine causes.
     failed: matching(
       /^ {2}FAILED (.*)$(?!\n(?:.*page\.goto: Timeout|(?:Type|Reference|Range|Syntax)Error))/m,
     ),
@@ -80,21 +80,21 @@ async function runChecks(
   };
 }
 
-/** Runs a file without a break; returns its checks. */
+/** Runs a file without a break. Returns the names of its checks. */
 async function namesOf(site: string, file: string, env: Record<string, string>): Promise<readonly string[]> {
   const { passed, output } = await runChecks(site, file, [], env, 1_200_000);
   if (passed.length === 0 || output.includes('\n  FAILED '))
-    throw new Error(`This fails without a break:\n${output}`);
+    throw new Error(`${file}: checks fail without a break:\n${output}`);
   return passed;
 }
 
-/** A copy of the built site with the changes of the break, compressed again. */
+/** Copies the built site with the changes of the break, and compresses the changed files again. */
 function brokenSite({ change, anyInline }: Break): string {
   const folder = mkdtempSync(join(work, 'site-'));
   cpSync(realpathSync(dist), folder, { recursive: true });
   const path = join(folder, 'server.json');
   const manifest: Manifest = JSON.parse(readFileSync(path, 'utf8'));
-  // The policy of a page allows a style that a break has changed.
+  // The CSP must allow inline styles that the break has changed.
   const inline = Object.entries(manifest.inline).map(([file, { scripts }]) => [
     file,
     { scripts: anyInline ? ["'unsafe-inline'"] : scripts, styles: ["'unsafe-inline'"] },
@@ -122,7 +122,7 @@ async function tryBreaks(file: string): Promise<readonly string[]> {
     const folder = brokenSite(one);
     const env = { ...patience, SITE_DIST: folder, CHECK_BREAK: JSON.stringify(one) };
     const { failed } = await runChecks(root, file, open, env, 600_000);
-    // A check that also fails without the break shows a busy machine.
+    // Ignores checks that also fail without the break, on a busy machine.
     const control = failed.length > 0 ? await runChecks(root, file, failed, patience, 600_000) : undefined;
     open = open.filter((name) => !failed.includes(name) || !control?.passed.includes(name));
     rmSync(folder, { recursive: true });
@@ -130,7 +130,7 @@ async function tryBreaks(file: string): Promise<readonly string[]> {
   return open;
 }
 
-/** A copy of the sources in which each mutant is a switch. */
+/** Copies the sources and adds a switch for each mutant. */
 function instrumentedCopy(): { readonly site: string; readonly mutants: readonly Mutant[] } {
   const copy = join(work, 'copy');
   const site = join(copy, 'docs-site');
@@ -157,7 +157,7 @@ async function tryMutants({ site, mutants }: ReturnType<typeof instrumentedCopy>
   const env = { NODE_OPTIONS: switches, MUTANT_HITS: hits };
   const beganMs = Date.now();
   let open = await namesOf(site, file, env);
-  // A mutant may never end.
+  // Limits the time, because a mutant may loop forever.
   const timeoutMs = 20_000 + 3 * (Date.now() - beganMs);
   const tryOne = async (more: Record<string, string>) => {
     const { failed } = await runChecks(site, file, open, { ...env, ...more }, timeoutMs);
@@ -171,9 +171,9 @@ async function tryMutants({ site, mutants }: ReturnType<typeof instrumentedCopy>
     writeFileSync(path, before);
   }
   const passed = existsSync(hits) ? new Set(readFileSync(hits, 'utf8').split('\n').filter(Boolean)) : [];
-  // Spread over the sources.
+  // Selects mutants from all parts of the sources.
   const ids = [...passed].map(Number).sort((a, b) => ((a * 7919) % 1009) - ((b * 7919) % 1009));
-  for (const id of ids.filter((id) => mutants[id]).slice(0, mostMutants)) {
+  for (const id of ids.filter((id) => mutants[id]).slice(0, maxMutants)) {
     if (open.length === 0) break;
     await tryOne({ MUTANT_ON: String(id) });
   }

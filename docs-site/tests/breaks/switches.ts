@@ -1,13 +1,13 @@
 import { appendFileSync } from 'node:fs';
 
-/** The switches that `instrument` put in: loaded into the process of the tests, and into those that they start. */
+/** State of the switches of `instrument`. Loaded into the test process and its child processes. */
 const state = {
-  /** The mutant that is on. */
+  /** Number of the active mutant; -1 for none. */
   on: Number(process.env['MUTANT_ON'] ?? -1),
   hits: new Set<number>(),
 };
 
-/** Another value of the same kind; what has no kind stays. */
+/** Returns a different value of the same type; unknown types are unchanged. */
 function other(value: unknown, isDeep = true): unknown {
   if (value === undefined || value === null) return 'seeded';
   if (typeof value === 'string') return value === '' ? 'seeded' : '';
@@ -38,6 +38,6 @@ Object.assign(globalThis, {
   },
 });
 
-// A process that a test started tells which switches it has passed.
-const told = process.env['MUTANT_HITS'];
-if (told) process.once('exit', () => appendFileSync(told, `${[...state.hits].join('\n')}\n`));
+// Each process appends the numbers of the switches that it has reached.
+const hitsFile = process.env['MUTANT_HITS'];
+if (hitsFile) process.once('exit', () => appendFileSync(hitsFile, `${[...state.hits].join('\n')}\n`));

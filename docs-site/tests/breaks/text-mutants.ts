@@ -1,12 +1,12 @@
-/** A changed text of a source or of the built server. */
+/** A mutant that changes the text of a source or of the built server. */
 export interface TextMutant {
   readonly file: string;
   readonly change: (text: string) => string;
-  /** The test file that it is for; other files would fail in their preparation. */
+  /** Test file for this mutant. Other test files would fail in their setup. */
   readonly reader: string;
 }
 
-/** For tests that read texts, tables or the result of the build: the switches of `instrument.ts` change none of these. */
+/** Mutants for tests that read texts, tables or build results, which the switches of `instrument.ts` do not change. */
 export const textMutants: readonly TextMutant[] = [
   {
     file: 'src/pages/index.tsx',
@@ -26,9 +26,7 @@ export const textMutants: readonly TextMutant[] = [
   {
     file: 'src/reference/samples.ts',
     change: (text) =>
-      text
-        .replace("'    timeout=30,'", "'    timeout=0,'")
-        .replace("'{{integratorUrl}}'", 'exampleDestination'),
+      text.replace("'    timeout=30,'", "'    timeout=0,'").replace("'{{integratorUrl}}'", 'exampleEndpoint'),
     reader: 'unit/api-samples.test.ts',
   },
   {
@@ -52,7 +50,7 @@ export const textMutants: readonly TextMutant[] = [
     reader: 'unit/api-page.test.ts',
   },
   {
-    file: 'src/reference/twin.ts',
+    file: 'src/reference/markdown.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text.
     change: (text) => text.replace(/\*\*\$\{answer\.status\}\*\*/, () => '${answer.status}'),
     reader: 'unit/api-page.test.ts',
@@ -63,7 +61,7 @@ export const textMutants: readonly TextMutant[] = [
     reader: 'unit/api-page.test.ts',
   },
   {
-    file: 'src/reference/twin.ts',
+    file: 'src/reference/markdown.ts',
     change: (text) => text.replace(/ \{#\$\{operation\.id\}\}/, () => ''),
     reader: 'unit/api-page.test.ts',
   },

@@ -15,17 +15,17 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** The rules of axe whose outcome depends on the theme; the markup is the same in both. */
+/** Rules of axe that depend on the theme. The markup is the same in both themes. */
 const colourRules = ['color-contrast', 'link-in-text-block'];
 
-/** The text of every violation, of all rules or of these; none is the goal. */
+/** Runs axe with these rules, or with all rules. Returns a text for each violation. */
 async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
   const found = await page.evaluate(async (only) => {
     const { axe: run } = window as unknown as {
       axe: { run(root: Document, options: object): Promise<{ violations: Violation[] }> };
     };
-    // Names of elements only: what a whole reference needs otherwise takes a minute.
+    // Reports violations only: all results of a large reference would take a minute.
     const options = { resultTypes: ['violations'], ...(only && { runOnly: { type: 'rule', values: only } }) };
     return (await run.run(document, options)).violations;
   }, rules);
@@ -38,7 +38,7 @@ async function violations(page: Page, rules?: readonly string[]): Promise<string
   );
 }
 
-/** Everything is opened that a reader can open on the page. */
+/** All elements that a reader can open on the page. */
 const openings: readonly {
   readonly name: string;
   readonly width: number;
@@ -70,10 +70,10 @@ const openings: readonly {
 
 const widths = [390, 1280];
 const themes = ['light', 'dark'] as const;
-// Animations would show colours that are half way.
+// Without animations, which would show intermediate colours.
 const still = { reducedMotion: 'reduce' as const, bypassCSP: true };
 
-/** As another tab of the reader tells it. */
+/** Changes the theme with a storage event, as another tab does. */
 async function changeTheme(page: Page, theme: (typeof themes)[number]): Promise<void> {
   await page.evaluate((newValue) => {
     localStorage.setItem('theme', newValue);
@@ -82,12 +82,12 @@ async function changeTheme(page: Page, theme: (typeof themes)[number]): Promise<
   await page.waitForFunction((wanted) => document.documentElement.dataset['theme'] === wanted, theme);
 }
 
-describe('axe finds nothing', () => {
+describe('axe reports no violations', () => {
   for (const route of [...routes, '/docs/components']) {
     check(`on ${route}, ${themes.join(' and ')}, ${widths.join(' and ')} pixels`, still, async ({ page }) => {
       await page.goto(route);
       await hydrated(page);
-      // What is far from the screen is judged as well.
+      // Lays out everything, so that axe also checks elements far from the viewport.
       await page.addStyleTag({ content: '* { content-visibility: visible !important; }' });
       for (const width of widths) {
         await page.setViewportSize({ width, height: 800 });
@@ -116,24 +116,26 @@ describe('axe finds nothing', () => {
 
 describe('console', () => {
   check(
-    'no route complains, of the policy or of anything',
+    'no route logs a warning or an error',
     { viewport: { width: 1280, height: 800 } },
-    async ({ page, complaints }) => {
+    async ({ page, pageErrors }) => {
       for (const route of [...routes, '/docs/components']) {
-        complaints.length = 0;
+        pageErrors.length = 0;
         await page.goto(route);
         await hydrated(page);
         await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
-        // The answer 404 itself is told of by the browser.
-        const own = complaints.filter((one) => !(route === '/no-such-page' && /status of 404/.test(one)));
-        assert.deepEqual(own, [], route);
+        // The browser logs the status 404 of the missing page.
+        const unexpected = pageErrors.filter(
+          (one) => !(route === '/no-such-page' && /status of 404/.test(one)),
+        );
+        assert.deepEqual(unexpected, [], route);
       }
     },
   );
   check(
-    'the policy is on: an inline script that the build does not know is refused',
+    'the Content-Security-Policy blocks an inline script',
     { viewport: { width: 1280, height: 800 } },
-    async ({ page, complaints }) => {
+    async ({ page, pageErrors }) => {
       await page.goto('/');
       await hydrated(page);
       await page.evaluate(() => {
@@ -142,7 +144,7 @@ describe('console', () => {
         document.head.append(script);
       });
       assert.equal(await page.evaluate(() => 'ran' in window), false);
-      assert.match(complaints.join('\n'), /Content Security Policy/);
+      assert.match(pageErrors.join('\n'), /Content Security Policy/);
     },
   );
 });

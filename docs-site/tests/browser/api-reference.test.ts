@@ -5,10 +5,10 @@ import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { closeBrowser, underBreak, visit } from '../support/browser.ts';
 import { skip } from '../support/check.ts';
-import { replies, startFront } from '../support/front.ts';
+import { replies, startProxy } from '../support/proxy.ts';
 import { jsonBody, oneCall, render, renderReal, root } from '../unit/api-support.ts';
 
-/** The reference alone, without Gatsby: its HTML, the site's style sheets, its own behaviour. */
+/** Bundles stylesheets or scripts for a page with a reference, without Gatsby. */
 const bundled = async (contents: string, loader: 'ts' | 'css', resolveDir: string): Promise<string> => {
   const { outputFiles } = await build({
     stdin: { contents, loader, resolveDir },
@@ -24,7 +24,7 @@ const script = await bundled(
   join(root, 'src/behaviour'),
 );
 
-/** Closed details hide what is in them, though it has a place. */
+/** Whether an element is visible. Elements in closed details have a position, but are not visible. */
 const isShown = (page: Page, id: string): Promise<boolean> =>
   page.evaluate((one) => document.getElementById(one)?.checkVisibility() ?? false, id);
 
@@ -34,30 +34,30 @@ interface Opened {
   readonly requests: readonly string[];
 }
 
-/** A page of its own with this HTML; closed when the callback ends. */
+/** Opens a page with this HTML, and closes it after the callback. */
 async function open(
   html: string,
   { width = 1280, javaScriptEnabled = true },
   use: (opened: Opened) => Promise<void>,
 ): Promise<void> {
-  // A page of its own origin: WebCrypto works in secure contexts only.
-  const front = await startFront();
+  // Served from 127.0.0.1, because WebCrypto works in secure contexts only.
+  const proxy = await startProxy();
   const whole = `<!doctype html><html lang="ja" data-theme="light"${javaScriptEnabled ? ' class="js"' : ''}><head><meta name="viewport" content="width=device-width"><title>T</title><style>${styles}</style></head><body><main style="padding:1rem"><h1>T</h1><div class="prose prose--api">${html}</div></main><script>${script}</script></body></html>`;
-  front.on(/^\/$/, replies(await underBreak(whole), { type: 'text/html; charset=utf-8' }));
+  proxy.on(/^\/$/, replies(await underBreak(whole), { type: 'text/html; charset=utf-8' }));
   try {
-    await visit(front.url, { viewport: { width, height: 900 }, javaScriptEnabled }, async ({ page }) => {
+    await visit(proxy.url, { viewport: { width, height: 900 }, javaScriptEnabled }, async ({ page }) => {
       const requests: string[] = [];
       page.on('request', (one) => requests.push(one.url()));
-      const address = `${front.url}/`;
+      const address = `${proxy.url}/`;
       await page.goto(address);
       await use({ page, address, requests });
     });
   } finally {
-    await front.stop();
+    await proxy.stop();
   }
 }
 
-describe('an API reference in a real browser', () => {
+describe('API reference in Chromium', () => {
   after(closeBrowser);
 
   const long = 'x'.repeat(200);
@@ -113,7 +113,7 @@ describe('an API reference in a real browser', () => {
     });
   }
 
-  test('text and samples stand side by side where there is room, and below each other where there is none', {
+  test('text and samples are side by side on wide screens, and below each other on narrow screens', {
     skip,
   }, async () => {
     const { html } = await renderReal('cws_presigned_url');
@@ -160,12 +160,12 @@ describe('an API reference in a real browser', () => {
     });
   });
 
-  test('without scripts every field can be read, and no control that needs them is shown', {
+  test('without scripts, every field can be read and no control that needs scripts is shown', {
     skip,
   }, async () => {
     const { html } = await renderReal('cws_notification');
     await open(html, { javaScriptEnabled: false }, async ({ page }) => {
-      // The last form of a body is folded: its fields are laid out all the same.
+      // The last variant of a body is closed, but its fields are laid out.
       assert.ok(await isShown(page, 'notify-file-upload.request.failure.message'));
       assert.ok(await page.locator('.api-expand').first().isHidden());
       assert.ok(await page.locator('[data-signature-use]').isHidden());
@@ -173,7 +173,7 @@ describe('an API reference in a real browser', () => {
     });
   });
 
-  test('on paper every field is laid out', { skip }, async () => {
+  test('in print, every field is laid out', { skip }, async () => {
     const { html } = await renderReal('cws_presigned_url');
     await open(html, {}, async ({ page }) => {
       const field = 'sora-rec-get-multi-presigned-url.request.channel.connections.webmFile.splitted';

@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed, phone } from '../support/check.ts';
-import { changes, type Front } from '../support/front.ts';
+import { changes, type TestProxy } from '../support/proxy.ts';
 
 const sample = '/docs/components';
 const introduction = ['about', 'preparation', 'authentication', 'tutorial', 'sora'];
@@ -20,7 +20,7 @@ async function open(page: Page, route = sample): Promise<void> {
 
 describe('sidebar', () => {
   // proves site/sidebar
-  check('can be hidden and shown; the focus goes along', desktop, async ({ page }) => {
+  check('can be hidden and shown; the focus moves to the other button', desktop, async ({ page }) => {
     await open(page, guides[0]);
     await page.getByRole('button', { name: 'サイドバーを隠す' }).click();
     await page.locator('.doc-sidebar__scroll').waitFor({ state: 'hidden' });
@@ -32,7 +32,7 @@ describe('sidebar', () => {
     await page.locator('.doc-sidebar__scroll').waitFor({ state: 'visible' });
     assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'サイドバーを隠す');
   });
-  check('on a reference it follows the reading', desktop, async ({ page }) => {
+  check('on a reference, it marks the call that is being read', desktop, async ({ page }) => {
     const current = async (id: string) => {
       const link = page.locator(`.doc-sidebar [aria-current=location][href="#${id}"]`);
       await link.waitFor({ state: 'visible' });
@@ -46,7 +46,7 @@ describe('sidebar', () => {
     }
   });
   // proves site/docs
-  check('all guides share it, each marks itself', desktop, async ({ page }) => {
+  check('all guides have the same sidebar, with the current page marked', desktop, async ({ page }) => {
     for (const route of guides) {
       await open(page, route);
       const links = await page
@@ -81,7 +81,7 @@ describe('sidebar', () => {
 describe('table of contents', () => {
   // proves site/contents
   check(
-    'holds levels 2 and 3 in order; the active heading follows the scrolling',
+    'contains levels 2 and 3 in order; the active heading follows the scroll position',
     desktop,
     async ({ page }) => {
       await open(page);
@@ -107,7 +107,7 @@ describe('table of contents', () => {
     },
   );
   check(
-    'at 996 pixels it is collapsible, at 997 it stands beside',
+    'is collapsible at 996 pixels, and next to the text at 997 pixels',
     { viewport: { width: 996, height: 800 } },
     async ({ page }) => {
       await open(page);
@@ -126,7 +126,7 @@ describe('table of contents', () => {
 // proves site/paginators
 describe('breadcrumbs and paginator', () => {
   check(
-    'walk all guides: home, section, the page as text, and the same as JSON-LD',
+    'are on all guides: home, section and the page as text, and the same as JSON-LD',
     desktop,
     async ({ page }) => {
       for (const route of guides) {
@@ -177,7 +177,7 @@ describe('breadcrumbs and paginator', () => {
 // proves site/code-blocks
 describe('code blocks', () => {
   check(
-    'copying confirms for about a second',
+    'copying shows a confirmation for one second',
     { ...desktop, permissions: ['clipboard-read', 'clipboard-write'] },
     async ({ page }) => {
       await open(page);
@@ -194,14 +194,14 @@ describe('code blocks', () => {
     },
   );
   check(
-    'copying that fails is shown and told for about two seconds',
+    'a failed copy is shown and announced for two seconds',
     {
       ...desktop,
       before: `navigator.clipboard.writeText=()=>Promise.reject(new DOMException('no','NotAllowedError'))`,
     },
     async ({ page }) => {
       await open(page);
-      // Paused: what the machine needs meanwhile does not count.
+      // Pauses the clock, so that the speed of the machine does not matter.
       await page.clock.install({ time: 0 });
       await page.clock.pauseAt(1000);
       const block = page.locator('.code', { hasText: 'success' }).first();
@@ -211,8 +211,8 @@ describe('code blocks', () => {
       await page.locator('[data-state=failed]').waitFor();
       const words = 'コピーできませんでした';
       assert.equal(await button.getAttribute('aria-label'), words);
-      const told = page.locator('[role=status]', { hasText: words });
-      assert.equal(await told.count(), 1);
+      const announcement = page.locator('[role=status]', { hasText: words });
+      assert.equal(await announcement.count(), 1);
       const { shown, width } = await button.evaluate((node) => {
         const { content, width: wide } = getComputedStyle(node, '::after');
         return { shown: content, width: Number.parseFloat(wide) };
@@ -220,13 +220,13 @@ describe('code blocks', () => {
       assert.equal(shown, `"${words}"`);
       assert.ok(width > 100, `${width}`);
       await page.clock.runFor(1900);
-      assert.equal(await told.count(), 1);
+      assert.equal(await announcement.count(), 1);
       await page.clock.runFor(200);
-      assert.equal(await told.count(), 0);
+      assert.equal(await announcement.count(), 0);
       assert.equal(await button.getAttribute('aria-label'), 'クリップボードにコードをコピー');
     },
   );
-  check('wrapping is offered only where a line is too long', phone, async ({ page }) => {
+  check('wrapping is offered only if a line is too long', phone, async ({ page }) => {
     await open(page);
     const short = page.locator('.code', { hasText: 'success' }).first();
     const long = page.locator('.code', { hasText: 'quick brown' });
@@ -241,7 +241,7 @@ describe('code blocks', () => {
     assert.equal(await overflows(), true);
   });
   check(
-    'the chosen language holds for all blocks, by keyboard too, and over pages',
+    'the chosen language applies to all blocks, also by keyboard and after a reload',
     desktop,
     async ({ page }) => {
       await open(page);
@@ -259,7 +259,7 @@ describe('code blocks', () => {
     },
   );
   check(
-    'the reader’s values fill all samples; ids are kept for the tab, secrets nowhere',
+    'reader values fill all samples; ids are stored for the tab, secrets are not stored',
     desktop,
     async ({ page }) => {
       await open(page);
@@ -285,14 +285,14 @@ describe('code blocks', () => {
       assert.equal(await shown.textContent(), 'your-application-id');
     },
   );
-  check('a deep link is taken over as it is, without a complaint', desktop, async ({ page, complaints }) => {
+  check('a deep link is hydrated without warnings and errors', desktop, async ({ page, pageErrors }) => {
     for (const route of [
       '/docs/components?a=1#tabs',
       '/apis/v1/cws_api#put-v1-applications-devices-commands',
     ]) {
       await open(page, route);
       await page.waitForLoadState('networkidle');
-      assert.deepEqual(complaints, [], route);
+      assert.deepEqual(pageErrors, [], route);
     }
   });
   check('a hash into closed details opens them', desktop, async ({ page }) => {
@@ -303,9 +303,9 @@ describe('code blocks', () => {
 
 describe('fragments', () => {
   check(
-    'the first visit fetches none and hydrates nothing of it; a navigation fetches it once',
+    'the first visit neither fetches nor hydrates the fragment; a navigation fetches it once',
     desktop,
-    async ({ page, complaints }) => {
+    async ({ page, pageErrors }) => {
       const fetched: string[] = [];
       page.on('request', (request) => {
         if (request.url().includes('/fragments/')) fetched.push(request.url());
@@ -329,7 +329,7 @@ describe('fragments', () => {
       await page.goBack();
       await page.locator('#last').waitFor();
       assert.equal(fetched.length, 1);
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(pageErrors, []);
     },
   );
   check('a navigation is announced in Japanese', desktop, async ({ page }) => {
@@ -370,8 +370,8 @@ describe('versions', () => {
       main: '/next/docs',
     },
   ];
-  const asVersion = async (page: Page, front: Front, version: string) => {
-    front.on(
+  const asVersion = async (page: Page, proxy: TestProxy, version: string) => {
+    proxy.on(
       /^\/page-data\/docs\/introduction\/about\/page-data\.json$/,
       changes<{ result: { pageContext: object } }>(({ result }) =>
         Object.assign(result.pageContext, { versions, version }),
@@ -388,10 +388,10 @@ describe('versions', () => {
     ['next', /これはリリース前のバージョンv2の.*のドキュメントです。/],
   ] as const) {
     disturbed(
-      `a page of the version ${version} says what it is and leads to the latest`,
+      `a page of the version ${version} shows the state of the version and links to the latest version`,
       desktop,
-      async ({ page, front }) => {
-        await asVersion(page, front, version);
+      async ({ page, proxy }) => {
+        await asVersion(page, proxy, version);
         const banner = page.locator('.version-banner');
         assert.match(await banner.innerText(), text);
         assert.match(
@@ -403,10 +403,10 @@ describe('versions', () => {
     );
   }
   disturbed(
-    'the latest bears no banner; the dropdown leads to the same page, or to the version’s main page',
+    'the latest version has no banner; the dropdown leads to the same page, or to the version’s main page',
     desktop,
-    async ({ page, front }) => {
-      await asVersion(page, front, 'current');
+    async ({ page, proxy }) => {
+      await asVersion(page, proxy, 'current');
       assert.equal(await page.locator('.version-banner').count(), 0);
       await page.locator('[data-dropdown=version] > button').click();
       const links = await page
@@ -419,7 +419,7 @@ describe('versions', () => {
 
 // proves site/strings
 check(
-  'breadcrumbs, paginators, unlisted pages and code blocks say so in Japanese',
+  'breadcrumbs, paginators, unlisted pages and code blocks have Japanese labels',
   { viewport: { width: 390, height: 800 } },
   async ({ page }) => {
     await open(page);
@@ -437,7 +437,7 @@ check(
 
 // proves site/unlisted
 describe('unlisted', () => {
-  check('the page says so, is not indexed, and is in no navigation', desktop, async ({ page }) => {
+  check('the page has a notice, is not indexed, and is in no navigation', desktop, async ({ page }) => {
     await open(page);
     assert.match(await page.locator('[data-notice=unlisted]').innerText(), /非公開のページ/);
     assert.equal(await page.locator('meta[name=robots]').getAttribute('content'), 'noindex, nofollow');

@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed } from '../support/check.ts';
-import { breaksOff, changes, type Front, fails, passes, replies } from '../support/front.ts';
+import { breaksOff, changes, fails, passes, replies, type TestProxy } from '../support/proxy.ts';
 
 const about = '/docs/introduction/about';
 const tutorial = '/docs/introduction/tutorial';
@@ -17,9 +17,9 @@ interface PageData {
   readonly result: { readonly pageContext: Record<string, unknown> };
 }
 
-/** Changes the data of one page on its way to the browser: the page throws while it is rendered. */
-const breakPage = (front: Front, route: string, change: (context: Record<string, unknown>) => void) =>
-  front.on(
+/** Changes the data of one page, so that rendering the page throws. */
+const breakPage = (proxy: TestProxy, route: string, change: (context: Record<string, unknown>) => void) =>
+  proxy.on(
     new RegExp(`^/page-data${route}/page-data\\.json$`),
     changes<PageData>(({ result }) => change(result.pageContext)),
   );
@@ -32,7 +32,7 @@ const goTo = (page: Page, route: string) =>
 
 describe('not found', () => {
   // proves site/not-found
-  check('status 404, the Japanese text, ways out', desktop, async ({ page }) => {
+  check('has the status 404, a Japanese text and the navigation', desktop, async ({ page }) => {
     const response = await page.goto('/no/such/page');
     assert.equal(response?.status(), 404);
     await hydrated(page);
@@ -43,7 +43,7 @@ describe('not found', () => {
     assert.match(await page.title(), /ページが見つかりません/);
   });
   // proves site/html-suffix
-  check('a suffix leads to the plain path, query and hash kept', desktop, async ({ page }) => {
+  check('a suffix redirects to the plain path, with query and hash', desktop, async ({ page }) => {
     await page.goto(`${about}.html?a=1#b`);
     assert.equal(
       new URL(page.url()).pathname + new URL(page.url()).search + new URL(page.url()).hash,
@@ -51,11 +51,11 @@ describe('not found', () => {
     );
   });
   disturbed(
-    'under another server, which answers a suffix with the not-found page, the page redirects',
+    'the not-found page redirects a path with a suffix, if another server does not',
     desktop,
-    async ({ page, site, front }) => {
+    async ({ page, site, proxy }) => {
       const missing = await (await fetch(`${site.url}/404-is-no-page`)).text();
-      front.on(/\/about\.html$/, replies(missing, { status: 404, type: 'text/html' }));
+      proxy.on(/\/about\.html$/, replies(missing, { status: 404, type: 'text/html' }));
       await page.goto(`${about}.html`);
       await page.waitForURL((url) => url.pathname === about);
       await page.locator('h1', { hasText: '概要' }).waitFor();
@@ -66,10 +66,10 @@ describe('not found', () => {
 // proves site/error-pages
 describe('error boundary', () => {
   disturbed(
-    'a page that throws keeps navigation and footer; trying again renders it',
+    'a page that throws keeps navigation and footer; “Try again” renders it',
     desktop,
-    async ({ page, front }) => {
-      breakPage(front, tutorial, (context) => {
+    async ({ page, proxy }) => {
+      breakPage(proxy, tutorial, (context) => {
         context['breadcrumbs'] = null;
       });
       await open(page);
@@ -81,7 +81,7 @@ describe('error boundary', () => {
       const again = page.getByRole('button', { name: /もう一度試してください.*Try again/ });
       await again.click();
       await page.getByText('An error occurred').waitFor();
-      // What was wrong is fixed: now it renders.
+      // Repairs the page data.
       await page.evaluate((path) => {
         const loader = (
           window as unknown as {
@@ -94,8 +94,8 @@ describe('error boundary', () => {
       await page.locator('h1', { hasText: 'チュートリアル' }).waitFor();
     },
   );
-  disturbed('another page is rendered after one that threw', desktop, async ({ page, front }) => {
-    breakPage(front, tutorial, (context) => {
+  disturbed('another page is rendered after one that threw', desktop, async ({ page, proxy }) => {
+    breakPage(proxy, tutorial, (context) => {
       context['breadcrumbs'] = null;
     });
     await open(page);
@@ -105,10 +105,10 @@ describe('error boundary', () => {
     await page.locator('h1', { hasText: '概要' }).waitFor();
   });
   disturbed(
-    'where the navigation itself throws, the whole page says so and offers to try again',
+    'if the navigation throws, the crash page is shown and offers to try again',
     desktop,
-    async ({ page, front }) => {
-      breakPage(front, tutorial, (context) => {
+    async ({ page, proxy }) => {
+      breakPage(proxy, tutorial, (context) => {
         context['sidebar'] = 5;
       });
       await open(page);
@@ -131,38 +131,38 @@ describe('error boundary', () => {
 // proves site/loading
 describe('loading', () => {
   disturbed(
-    'a page that fails once is warned of once and loaded as a whole',
+    'a page that fails once logs one warning and is loaded in full',
     desktop,
-    async ({ page, complaints, front }) => {
+    async ({ page, pageErrors, proxy }) => {
       await open(page);
-      let asked = 0;
-      front.on(/^\/fragments\//, (one) => (asked++ === 0 ? breaksOff(one) : passes(one)));
+      let requests = 0;
+      proxy.on(/^\/fragments\//, (one) => (requests++ === 0 ? breaksOff(one) : passes(one)));
       await goTo(page, about);
       await page.waitForURL(`**${about}`);
       await hydrated(page);
       await page.locator('h1', { hasText: '概要' }).waitFor();
-      assert.equal(complaints.filter((one) => one.startsWith('warning:')).length, 1);
-      assert.equal(asked, 1);
+      assert.equal(pageErrors.filter((one) => one.startsWith('warning:')).length, 1);
+      assert.equal(requests, 1);
       assert.equal(await page.locator('.load-failure').count(), 0);
     },
   );
   disturbed(
-    'a chunk that fails twice ends with Retry and no loop; Retry brings the page',
+    'a chunk that fails twice shows Retry and causes no reload loop; Retry loads the page',
     desktop,
-    async ({ page, complaints, front }) => {
+    async ({ page, pageErrors, proxy }) => {
       await open(page);
       let loads = 0;
       page.on('framenavigated', (frame) => {
         if (frame === page.mainFrame()) loads++;
       });
-      const fix = front.on(/^\/component---src-templates-document[^/]*\.js$/, fails);
+      const fix = proxy.on(/^\/component---src-templates-document[^/]*\.js$/, fails);
       await goTo(page, about);
       const box = page.locator('.load-failure');
       await box.waitFor();
       assert.match(await box.innerText(), /An error occurred/);
       assert.equal(loads, 1);
-      assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
-      // The text is there all the same.
+      assert.equal(pageErrors.filter((one) => one.startsWith('warning: The page')).length, 1);
+      // The text is in the HTML.
       assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
       fix();
       await box.getByRole('button', { name: /Retry/ }).click();
@@ -171,15 +171,15 @@ describe('loading', () => {
     },
   );
   disturbed(
-    'without a server, a navigation logs one warning and ends with Retry; Retry loads the page',
+    'without a server, a navigation logs one warning and shows Retry; Retry loads the page',
     desktop,
-    async ({ page, complaints, front }) => {
+    async ({ page, pageErrors, proxy }) => {
       await open(page);
-      const recover = front.on(/^\//, fails);
+      const recover = proxy.on(/^\//, fails);
       await goTo(page, about);
       const box = page.locator('.load-failure');
       await box.waitFor();
-      const warnings = () => complaints.filter((one) => one.startsWith('warning: The page'));
+      const warnings = () => pageErrors.filter((one) => one.startsWith('warning: The page'));
       assert.equal(warnings().length, 1);
       assert.match(warnings()[0] ?? '', /the server cannot be reached/);
       assert.equal(await page.locator('.hero').isVisible(), true);
@@ -192,9 +192,9 @@ describe('loading', () => {
       await page.locator('h1', { hasText: '概要' }).waitFor();
     },
   );
-  disturbed('a page that takes long shows a spinner until it is there', desktop, async ({ page, front }) => {
+  disturbed('a slow page shows a spinner until it is loaded', desktop, async ({ page, proxy }) => {
     await open(page);
-    const held = front.hold(/^\/fragments\//);
+    const held = proxy.hold(/^\/fragments\//);
     await goTo(page, about);
     await page.locator('.loading .spinner').waitFor();
     assert.match((await page.locator('.loading').textContent()) ?? '', /読み込み中/);
@@ -215,13 +215,13 @@ describe('prefetch', () => {
   for (const [name, connection, loads] of connections) {
     const before = `Object.defineProperty(navigator, 'connection', { configurable: true, value: ${JSON.stringify(connection)} })`;
     check(
-      `${name}: pages are ${loads ? '' : 'not '}loaded ahead, by sight or hover`,
+      `${name}: pages are ${loads ? '' : 'not '}prefetched when a link is visible or hovered`,
       { ...desktop, before },
       async ({ page }) => {
-        const asked: string[] = [];
+        const prefetched: string[] = [];
         page.on('request', (request) => {
           const match = /\/page-data\/(docs|apis|information)/.exec(request.url());
-          if (match) asked.push(request.url());
+          if (match) prefetched.push(request.url());
         });
         await open(page);
         await page.locator('.footer').scrollIntoViewIfNeeded();
@@ -231,14 +231,14 @@ describe('prefetch', () => {
           await page.waitForFunction(() =>
             performance.getEntriesByType('resource').some((one) => one.name.includes('/page-data/')),
           );
-          assert.ok(asked.length > 0);
+          assert.ok(prefetched.length > 0);
           return;
         }
-        // A request that would have been made is made before this navigation is.
+        // A prefetch would be requested before this navigation.
         await page.locator('.footer a[href="/information"]').click();
         await page.waitForURL('**/information');
         assert.deepEqual(
-          asked.filter((one) => !one.includes('/information')),
+          prefetched.filter((one) => !one.includes('/information')),
           [],
         );
       },

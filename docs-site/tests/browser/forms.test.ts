@@ -27,9 +27,9 @@ const problem = async (page: Page, name: string): Promise<string> => {
 };
 
 // proves site/code-blocks
-describe('the reader’s own values', () => {
+describe('reader values', () => {
   for (const character of ["'", '"', '\\', '$', '`']) {
-    check(`${character} is refused with a reason and not inserted`, desktop, async ({ page }) => {
+    check(`${character} is rejected with a reason and not inserted`, desktop, async ({ page }) => {
       await openValues(page);
       await typed(page, 'clientSecret', 'good-secret');
       await typed(page, 'clientSecret', `a${character}b`);
@@ -49,7 +49,7 @@ describe('the reader’s own values', () => {
     ['applicationId', 'a b/c', 'app-1_x.Y', /半角/],
     ['clientId', 'あいう', 'client-1', /半角/],
   ] as const) {
-    check(`${name} ${wrong}: the form is checked when the field is left`, desktop, async ({ page }) => {
+    check(`${name} ${wrong}: the value is checked when the field loses focus`, desktop, async ({ page }) => {
       await openValues(page);
       const before = await shown(page, name);
       assert.ok(((await page.locator(`input[name=${name}]`).getAttribute('placeholder')) ?? '') !== '');
@@ -61,13 +61,13 @@ describe('the reader’s own values', () => {
       for (const text of await shown(page, name)) assert.equal(text, right);
     });
   }
-  check('a slash at the end of the API’s address comes into no sample', desktop, async ({ page }) => {
+  check('a slash at the end of the API’s address is removed', desktop, async ({ page }) => {
     await openValues(page);
     await typed(page, 'apiUrl', 'https://api.example.com/base//');
     assert.equal(await problem(page, 'apiUrl'), '');
     for (const text of await shown(page, 'apiUrl')) assert.equal(text, 'https://api.example.com/base');
   });
-  check('a password in an address is kept nowhere', desktop, async ({ page }) => {
+  check('an address with a password is not stored', desktop, async ({ page }) => {
     await page.goto('/');
     const address = 'https://user:word@api.example.com';
     await page.evaluate(
@@ -81,7 +81,7 @@ describe('the reader’s own values', () => {
     await typed(page, 'tokenUrl', address);
     assert.equal(await kept(), JSON.stringify({ deviceId: '1'.repeat(15) }));
   });
-  check('what a form before this one kept is checked as well', desktop, async ({ page }) => {
+  check('stored values are checked', desktop, async ({ page }) => {
     await page.goto('/');
     await page.evaluate(() =>
       sessionStorage.setItem('sample-values', JSON.stringify({ applicationId: "x'; rm -rf /" })),
@@ -89,14 +89,14 @@ describe('the reader’s own values', () => {
     await openValues(page);
     for (const text of await shown(page, 'applicationId')) assert.equal(text, 'your-application-id');
   });
-  check('emptying the form takes the reasons away', desktop, async ({ page }) => {
+  check('clearing the form removes the reasons', desktop, async ({ page }) => {
     await openValues(page);
     await typed(page, 'deviceId', '1');
     await page.getByRole('button', { name: '入力を消す' }).click();
     assert.equal(await problem(page, 'deviceId'), '');
   });
   check(
-    'copying gives what is shown',
+    'copying returns the shown values',
     { ...desktop, permissions: ['clipboard-read', 'clipboard-write'] },
     async ({ page }) => {
       await openValues(page);
@@ -109,7 +109,7 @@ describe('the reader’s own values', () => {
       assert.ok(copied.includes('a<b>&c'));
     },
   );
-  check('on a reference, too, the box shows that it opens', desktop, async ({ page }) => {
+  check('the form looks expandable, on references too', desktop, async ({ page }) => {
     for (const where of [route, '/apis/v1/cws_api']) {
       await page.goto(where);
       const summary = page.locator('[data-values] > summary');
@@ -136,7 +136,7 @@ describe('signature calculator', () => {
     [['timestamp'], /webhook-timestamp が空/],
     [['id', 'timestamp'], /webhook-id と webhook-timestamp が空/],
   ] as const) {
-    check(`${emptied.join(' and ')} left out: it is named`, desktop, async ({ page }) => {
+    check(`the result names an empty ${emptied.join(' and ')}`, desktop, async ({ page }) => {
       await open(page);
       const standard = await page.locator('[data-signature-standard]').innerText();
       await page.locator('form[data-signature] [name=received]').fill(standard);
@@ -144,7 +144,7 @@ describe('signature calculator', () => {
       for (const name of emptied) await page.locator(`form[data-signature] [name=${name}]`).fill('');
       await page.locator('[data-signature-say][data-state=missing]').waitFor();
       assert.match(await say(page), named);
-      // The other signature needs neither.
+      // The simple signature needs neither id nor timestamp.
       const simple = await page.locator('[data-signature-simple]').innerText();
       await page.locator('form[data-signature] [name=received]').fill(simple);
       await page.locator('[data-signature-say][data-state=matches]').waitFor();
@@ -159,26 +159,30 @@ describe('signature calculator', () => {
       (simple) => document.querySelector('[data-signature-simple]')?.textContent === simple,
       expected,
     );
-  check('capital hex digits are named, an empty body has its signature', desktop, async ({ page }) => {
+  check(
+    'upper-case hex digits are reported, and an empty body has a signature',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      const simple = await page.locator('[data-signature-simple]').innerText();
+      const received = page.locator('form[data-signature] [name=received]');
+      await received.fill(simple.toUpperCase());
+      await page.locator('[data-signature-say][data-state=capitals]').waitFor();
+      assert.match(await say(page), /小文字/);
+      await received.fill('');
+      await page.locator('form[data-signature] [name=body]').fill('');
+      const key = await page.locator('form[data-signature] [name=key]').inputValue();
+      await signatureIs(page, simpleOf(key, ''));
+      assert.match(await say(page), /本文 0 バイト/);
+    },
+  );
+  check('the bytes of a file and the text are signed; nothing is sent', desktop, async ({ page }) => {
     await open(page);
-    const simple = await page.locator('[data-signature-simple]').innerText();
-    const received = page.locator('form[data-signature] [name=received]');
-    await received.fill(simple.toUpperCase());
-    await page.locator('[data-signature-say][data-state=capitals]').waitFor();
-    assert.match(await say(page), /小文字/);
-    await received.fill('');
-    await page.locator('form[data-signature] [name=body]').fill('');
-    const key = await page.locator('form[data-signature] [name=key]').inputValue();
-    await signatureIs(page, simpleOf(key, ''));
-    assert.match(await say(page), /本文 0 バイト/);
-  });
-  check('a file is signed as it is, the text as it stands; nothing is sent', desktop, async ({ page }) => {
-    await open(page);
-    const asked: string[] = [];
+    const requests: string[] = [];
     page.on('request', (request) => {
-      // Pages whose links come into sight are loaded ahead.
-      const isAhead = request.method() === 'GET' && /\/page-data\/[\w/-]+\.json$/.test(request.url());
-      if (!isAhead) asked.push(request.url());
+      // Pages are prefetched when their links become visible.
+      const isPrefetch = request.method() === 'GET' && /\/page-data\/[\w/-]+\.json$/.test(request.url());
+      if (!isPrefetch) requests.push(request.url());
     });
     assert.match(await page.locator('form[data-signature]').innerText(), /改行を LF に変えます/);
     const file = page.locator('form[data-signature] [name=file]');
@@ -197,9 +201,9 @@ describe('signature calculator', () => {
     await page.locator('[data-signature-use]').click();
     await page.locator('[data-signature-say][data-state=done]').waitFor();
     assert.equal(await file.inputValue(), '');
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requests, []);
   });
-  check('after leaving and coming back form and result are both empty', desktop, async ({ page }) => {
+  check('after leaving the page and Back, form and result are empty', desktop, async ({ page }) => {
     await open(page);
     await page.evaluate(() =>
       (window as unknown as { ___navigate(path: string): void }).___navigate('/docs/introduction/about'),

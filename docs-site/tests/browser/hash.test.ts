@@ -8,13 +8,13 @@ const about = '/docs/introduction/about';
 const tutorial = '/docs/introduction/tutorial';
 const hashes = ['#100%', '#%', '#%E0%A4%A'];
 
-const stands = async (page: Page, title: string) => {
+const isShown = async (page: Page, title: string) => {
   await page.locator('h1', { hasText: title }).waitFor();
   assert.equal(await page.locator('.navbar').isVisible(), true);
   assert.equal(await page.locator('.status--crash').count(), 0);
 };
 
-/** A link that somebody put into the text. */
+/** Adds a link to the text and clicks it. */
 async function followLink(page: Page, href: string): Promise<void> {
   await page.evaluate((to) => {
     const link = document.createElement('a');
@@ -25,47 +25,47 @@ async function followLink(page: Page, href: string): Promise<void> {
   await page.getByText('link of the test').click();
 }
 
-describe('a hash that is no valid encoding', () => {
+describe('a hash with an invalid encoding', () => {
   for (const hash of hashes) {
-    check(`${hash}: the page opens`, desktop, async ({ page, complaints }) => {
+    check(`${hash}: the page opens`, desktop, async ({ page, pageErrors }) => {
       await page.goto(`${about}?a=%20b${hash}`);
       await hydrated(page);
-      await stands(page, '概要');
+      await isShown(page, '概要');
       assert.equal(new URL(page.url()).search, '?a=%20b');
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(pageErrors, []);
     });
-    check(`${hash}: a link in the page keeps the page`, desktop, async ({ page, complaints }) => {
+    check(`${hash}: a link to the same page keeps the page`, desktop, async ({ page, pageErrors }) => {
       await page.goto(about);
       await hydrated(page);
       await followLink(page, hash);
       await page.waitForFunction(() => window.location.hash !== '');
-      await stands(page, '概要');
+      await isShown(page, '概要');
       await page.goBack();
       await page.waitForFunction(() => window.location.hash === '');
       await page.goForward();
       await page.waitForFunction(() => window.location.hash !== '');
-      await stands(page, '概要');
-      assert.deepEqual(complaints, []);
+      await isShown(page, '概要');
+      assert.deepEqual(pageErrors, []);
     });
-    check(`${hash}: a link to another page leads there`, desktop, async ({ page, complaints }) => {
+    check(`${hash}: a link to another page leads there`, desktop, async ({ page, pageErrors }) => {
       await page.goto(about);
       await hydrated(page);
       await followLink(page, tutorial + hash);
-      await stands(page, 'チュートリアル');
-      assert.deepEqual(complaints, []);
+      await isShown(page, 'チュートリアル');
+      assert.deepEqual(pageErrors, []);
     });
   }
-  check('a valid one is kept as it is', desktop, async ({ page }) => {
+  check('a valid hash is unchanged', desktop, async ({ page }) => {
     await page.goto(`${about}#%E6%A6%82%E8%A6%81`);
     await hydrated(page);
-    await stands(page, '概要');
+    await isShown(page, '概要');
     assert.equal(new URL(page.url()).hash, '#%E6%A6%82%E8%A6%81');
   });
 });
 
 // proves site/error-pages
 check(
-  'what throws above navigation and page leaves a page that says so; Back leads out of it',
+  'an error outside navigation and page shows the crash page; Back leaves it',
   {
     ...desktop,
     before:
@@ -81,6 +81,6 @@ check(
     );
     await page.locator('.status--crash', { hasText: 'This page crashed.' }).waitFor();
     await page.goBack();
-    await stands(page, '概要');
+    await isShown(page, '概要');
   },
 );

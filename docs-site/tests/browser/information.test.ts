@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { ja } from '../../src/strings/ja.ts';
-import { mostBytes } from '../../src/theme/Announcements/load.ts';
+import { maxBytes } from '../../src/theme/Announcements/load.ts';
 import { parserLoadTimeoutMs, parseTimeoutMs } from '../../src/theme/Announcements/parser.ts';
 import { heldTimer, hydrated, runHeldTimer } from '../support/browser.ts';
 import { check, desktop, disturbed } from '../support/check.ts';
-import { type Front, fails, replies } from '../support/front.ts';
+import { fails, replies, type TestProxy } from '../support/proxy.ts';
 import { routes } from '../support/site.ts';
 
 const address = /^\/announcements\/production\.md$/;
@@ -69,13 +69,13 @@ async function isHarmless(page: Page): Promise<void> {
 
 // proves site/only-call
 check(
-  'the announcements are the only document that the site fetches beside its own pages',
+  'the announcements are the only document that the site fetches besides its pages',
   desktop,
   async ({ page, site }) => {
     const calls: string[] = [];
     page.on('request', (request) => {
       const { origin, pathname } = new URL(request.url());
-      // Whether a path that has no page data is a page after all, Gatsby asks by HEAD.
+      // Gatsby sends HEAD for a path without page data, to check whether it is a page.
       const ofPages =
         request.method() === 'HEAD' || /^\/(?:page-data|fragments)\/|^\/[^/]*\.json$/.test(pathname);
       if (origin !== site.url) calls.push(request.url());
@@ -92,12 +92,12 @@ check(
 
 // proves site/information
 describe('announcements', () => {
-  const show = async (page: Page, front: Front, body: string) => {
-    front.on(address, markdown(body));
+  const show = async (page: Page, proxy: TestProxy, body: string) => {
+    proxy.on(address, markdown(body));
     await page.goto('/information');
     await loaded(page);
   };
-  /** What the page shows in the end: the document, or why it cannot be shown. */
+  /** Text that the page finally shows: the document, or why it cannot be shown. */
   const outcome = async (page: Page): Promise<string> => {
     const error = page.locator('.information__error');
     const shown = await page.locator('.information .prose').or(error).innerText();
@@ -107,11 +107,11 @@ describe('announcements', () => {
     }
     return shown;
   };
-  const filled = (pattern: string) => pattern.repeat(Math.floor(mostBytes / pattern.length));
+  const filled = (pattern: string) => pattern.repeat(Math.floor(maxBytes / pattern.length));
   for (const [name, body] of [
     ['emphasis', filled('*a_')],
     ['emphasis of three kinds', filled('a*b_c~d')],
-    ['links that do not end', filled('[a](b')],
+    ['unclosed links', filled('[a](b')],
     ['marks in brackets', filled('[*a')],
     ['paragraphs', filled('a\n\n')],
     ['items', filled('- a\n')],
@@ -122,21 +122,21 @@ describe('announcements', () => {
     ['emphasis in emphasis', `${'*'.repeat(32_000)}a${'*'.repeat(32_000)}`],
     ['links', filled('[a](b)')],
   ] as const) {
-    // Which of the two depends on the machine's speed.
+    // The result depends on the speed of the machine.
     disturbed(
-      `the largest document of ${name} is shown, or the page says why not`,
+      `the largest document of ${name} is shown, or the reason why it cannot be shown`,
       desktop,
-      async ({ page, front }) => {
-        await show(page, front, body);
+      async ({ page, proxy }) => {
+        await show(page, proxy, body);
         assert.ok((await outcome(page)).length > 0);
       },
     );
   }
   disturbed(
-    'a document that takes too long fails, and the page answers meanwhile',
+    'a document that takes too long fails, and the page stays responsive',
     { ...desktop, before: heldTimer(parseTimeoutMs) },
-    async ({ page, front }) => {
-      const fix = front.on(address, markdown('*a_'.repeat(8000)));
+    async ({ page, proxy }) => {
+      const fix = proxy.on(address, markdown('*a_'.repeat(8000)));
       const worker = page.waitForEvent('worker');
       await page.goto('/information');
       await hydrated(page);
@@ -154,10 +154,10 @@ describe('announcements', () => {
   );
   disturbed(
     'leaving the page ends its parser',
-    // Its time never ends: only leaving can end it.
+    // The parser never times out, so that only leaving can end it.
     { ...desktop, before: heldTimer(parseTimeoutMs) },
-    async ({ page, front }) => {
-      front.on(address, markdown('*a_'.repeat(8000)));
+    async ({ page, proxy }) => {
+      proxy.on(address, markdown('*a_'.repeat(8000)));
       const worker = page.waitForEvent('worker');
       await page.goto('/information');
       await hydrated(page);
@@ -165,21 +165,21 @@ describe('announcements', () => {
       await page.locator('a.footer__link[href^="/"]').first().click();
       await page.waitForURL((url) => url.pathname !== '/information');
       await ended;
-      // No new document came, which would have ended it as well.
+      // A full page load would also end the parser: checks that there was none.
       const first = await page.evaluate(() => performance.getEntriesByType('navigation')[0]?.name);
       assert.match(first ?? '', /\/information$/);
     },
   );
   for (const [what, answer] of [
-    ['does not come', fails],
-    ['is not there', replies('no', { status: 404 })],
+    ['cannot be fetched', fails],
+    ['does not exist', replies('no', { status: 404 })],
     ['is another script', replies('throw new Error()', { type: 'text/javascript' })],
   ] as const) {
     disturbed(
-      `a parser whose script ${what} is a failure; Retry loads it`,
+      `a parser whose script ${what} is reported as a failure; Retry loads the announcements`,
       desktop,
-      async ({ page, front }) => {
-        const fix = front.on(parser, answer);
+      async ({ page, proxy }) => {
+        const fix = proxy.on(parser, answer);
         await page.goto('/information');
         await page.getByText(new RegExp(ja.information.noParser)).waitFor();
         fix();
@@ -189,18 +189,18 @@ describe('announcements', () => {
     );
   }
   disturbed(
-    'the time of a document does not count while the parser loads, whose own time ends',
+    'loading the parser has a separate timeout and does not count as parse time',
     desktop,
-    async ({ page, front }) => {
+    async ({ page, proxy }) => {
       await page.clock.install();
       for (const [passedMs, end] of [
         [parserLoadTimeoutMs - 1000, page.locator('.information .prose')],
         [parserLoadTimeoutMs, page.getByText(new RegExp(ja.information.noParser))],
       ] as const) {
         assert.ok(passedMs > parseTimeoutMs);
-        const held = front.hold(parser);
+        const held = proxy.hold(parser);
         await page.goto('/information');
-        await held.asked;
+        await held.requested;
         await page.clock.fastForward(passedMs);
         if (passedMs < parserLoadTimeoutMs) await held.release();
         await end.waitFor();
@@ -209,9 +209,9 @@ describe('announcements', () => {
     },
   );
   check(
-    'the parser is one hashed script of the site, and the policy allows no other',
+    'the parser is a hashed script of the site, and the policy allows no other worker',
     desktop,
-    async ({ page, complaints }) => {
+    async ({ page, pageErrors }) => {
       const scripts: string[] = [];
       page.on('response', (response) => {
         if (response.url().includes('parser')) scripts.push(new URL(response.url()).pathname);
@@ -223,35 +223,35 @@ describe('announcements', () => {
       assert.match(scripts.join(), /^\/announcement-parser-[0-9a-f]{20}\.js$/);
       assert.match(headers['cache-control'] ?? '', /immutable/);
       assert.ok(['br', 'gzip'].includes(headers['content-encoding'] ?? ''));
-      assert.deepEqual(complaints, []);
-      const refused = await page.evaluate(async () => {
+      assert.deepEqual(pageErrors, []);
+      const blockedBy = await page.evaluate(async () => {
         const violated = new Promise<string>((done) =>
           addEventListener('securitypolicyviolation', (event) => done(event.effectiveDirective)),
         );
         new Worker(URL.createObjectURL(new Blob(['postMessage(1)'])));
         return violated;
       });
-      assert.equal(refused, 'worker-src');
+      assert.equal(blockedBy, 'worker-src');
     },
   );
-  disturbed('more than 64 KiB is not read to its end', desktop, async ({ page, front }) => {
-    await show(page, front, 'a'.repeat(mostBytes + 1));
+  disturbed('a document of more than 64 KiB is rejected', desktop, async ({ page, proxy }) => {
+    await show(page, proxy, 'a'.repeat(maxBytes + 1));
     await page.getByText(/文書が大きすぎます/).waitFor();
-    await show(page, front, 'a'.repeat(mostBytes));
+    await show(page, proxy, 'a'.repeat(maxBytes));
     assert.equal(await page.locator('.information .prose').count(), 1);
   });
   for (const contentType of ['text/html; charset=utf-8', 'application/json', '']) {
-    disturbed(`an answer of the type '${contentType}' is an error`, desktop, async ({ page, front }) => {
-      front.on(address, replies('## Sign in', { type: contentType }));
+    disturbed(`a response of the type '${contentType}' is an error`, desktop, async ({ page, proxy }) => {
+      proxy.on(address, replies('## Sign in', { type: contentType }));
       await page.goto('/information');
       await page.getByText(/お知らせの文書ではない応答です/).waitFor();
       assert.equal(await page.getByText('Sign in').count(), 0);
     });
   }
-  disturbed('addresses are seen from the document', desktop, async ({ page, front }) => {
+  disturbed('addresses are resolved relative to the document', desktop, async ({ page, proxy }) => {
     await show(
       page,
-      front,
+      proxy,
       [
         '![絵](pic.png) [近く](next.md#a) [ここ](#b) [よそ](//other.example/x) [メール](mailto:a@b.example)',
         '[ガイド](/docs/introduction/about) https://example.com/をご覧 ![なし](javascript:1)',
@@ -272,10 +272,10 @@ describe('announcements', () => {
     assert.equal(await image.getAttribute('src'), '/announcements/pic.png');
     assert.match(await page.locator('.information .prose').innerText(), /なし/);
   });
-  disturbed('what announcements are made of is shown as it is meant', desktop, async ({ page, front }) => {
+  disturbed('Markdown of announcements is rendered correctly', desktop, async ({ page, proxy }) => {
     await show(
       page,
-      front,
+      proxy,
       `# お知らせ
 
 ## 見出し ##
@@ -337,34 +337,38 @@ describe('announcements', () => {
     assert.equal(await page.locator('h1').count(), 1);
     assert.ok((await page.locator('.information .prose h2').count()) > 0);
   });
-  disturbed('while it loads it says so', desktop, async ({ page, front }) => {
-    const held = front.hold(address);
+  disturbed('a status is shown while it loads', desktop, async ({ page, proxy }) => {
+    const held = proxy.hold(address);
     await page.goto('/information');
     await page.getByText('お知らせを読み込んでいます。').waitFor();
     await held.release();
     await loaded(page);
   });
-  disturbed('a failure is shown with its reason; Retry loads it', desktop, async ({ page, front }) => {
-    const fix = front.on(address, replies('no', { status: 404 }));
-    await page.goto('/information');
-    const error = page.locator('.information__error');
-    await error.waitFor();
-    assert.match(await error.innerText(), /An error occurred/);
-    assert.match(await error.innerText(), /404/);
-    fix();
-    await error.getByRole('button', { name: /Retry/ }).click();
-    await page.locator('.information .prose').waitFor();
-    assert.equal(await error.count(), 0);
-  });
-  disturbed('Retry keeps the focus until it has helped', desktop, async ({ page, front }) => {
+  disturbed(
+    'a failure is shown with its reason; Retry loads the announcements',
+    desktop,
+    async ({ page, proxy }) => {
+      const fix = proxy.on(address, replies('no', { status: 404 }));
+      await page.goto('/information');
+      const error = page.locator('.information__error');
+      await error.waitFor();
+      assert.match(await error.innerText(), /An error occurred/);
+      assert.match(await error.innerText(), /404/);
+      fix();
+      await error.getByRole('button', { name: /Retry/ }).click();
+      await page.locator('.information .prose').waitFor();
+      assert.equal(await error.count(), 0);
+    },
+  );
+  disturbed('Retry keeps the focus until it succeeds', desktop, async ({ page, proxy }) => {
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
-    front.on(address, replies('no', { status: 404 }));
+    proxy.on(address, replies('no', { status: 404 }));
     await page.goto('/information');
     const retry = page.locator('.information__error').getByRole('button', { name: /Retry/ });
     await retry.waitFor();
-    const again = front.hold(address, replies('no', { status: 503 }));
+    const again = proxy.hold(address, replies('no', { status: 503 }));
     await retry.press('Enter');
-    await again.asked;
+    await again.requested;
     assert.match(await focused(), /Retry/);
     await again.release();
     await page.getByText(/503/).waitFor();
@@ -374,67 +378,67 @@ describe('announcements', () => {
       ['ただの文\n', 'ただの文'],
       ['', '現在お知らせはありません。'],
     ] as const) {
-      front.on(address, replies('no', { status: 404 }));
+      proxy.on(address, replies('no', { status: 404 }));
       await page.goto('/information');
       await retry.waitFor();
-      front.on(address, markdown(text));
+      proxy.on(address, markdown(text));
       await retry.press('Enter');
       await page.locator('.information__error').waitFor({ state: 'detached' });
       await loaded(page);
-      await page.waitForFunction((said) => document.activeElement?.textContent?.trim() === said, expected);
+      await page.waitForFunction((text) => document.activeElement?.textContent?.trim() === text, expected);
     }
   });
-  disturbed('whoever went elsewhere while Retry loads stays there', desktop, async ({ page, front }) => {
-    front.on(address, replies('no', { status: 404 }));
+  disturbed('a focus that has moved while Retry loads stays there', desktop, async ({ page, proxy }) => {
+    proxy.on(address, replies('no', { status: 404 }));
     await page.goto('/information');
     const retry = page.locator('.information__error').getByRole('button', { name: /Retry/ });
     await retry.waitFor();
-    const held = front.hold(address, markdown('## 見出し\n'));
+    const held = proxy.hold(address, markdown('## 見出し\n'));
     await retry.press('Enter');
-    await held.asked;
+    await held.requested;
     const link = page.locator('.footer a[href^="/"]').first();
     await link.focus();
     await held.release();
     await page.locator('.information .prose').waitFor();
     assert.equal(await link.evaluate((node) => node === document.activeElement), true);
   });
-  disturbed('offline is named', desktop, async ({ page, front }) => {
-    front.on(address, fails);
+  disturbed('a missing network is reported', desktop, async ({ page, proxy }) => {
+    proxy.on(address, fails);
     await page.goto('/information');
     await page.getByText(/ネットワークに接続できませんでした/).waitFor();
   });
   disturbed(
-    'an answer that does not come ends with the time-out’s message',
+    'a response that does not come is reported as a timeout',
     {
       ...desktop,
       before:
-        'const real=AbortSignal.timeout.bind(AbortSignal);AbortSignal.timeout=(ms)=>{window.asked=ms;return real(100)}',
+        'const real=AbortSignal.timeout.bind(AbortSignal);AbortSignal.timeout=(ms)=>{window.timeoutMs=ms;return real(100)}',
     },
-    async ({ page, front }) => {
-      front.hold(address);
+    async ({ page, proxy }) => {
+      proxy.hold(address);
       await page.goto('/information');
       await page.getByText(/時間内に応答がありませんでした/).waitFor();
-      assert.equal(await page.evaluate(() => (window as unknown as { asked: number }).asked), 10_000);
+      assert.equal(await page.evaluate(() => (window as unknown as { timeoutMs: number }).timeoutMs), 10_000);
     },
   );
-  disturbed('an empty document says that there is nothing', desktop, async ({ page, front }) => {
-    front.on(address, markdown('# お知らせ\n'));
+  disturbed('an empty document shows that there are no announcements', desktop, async ({ page, proxy }) => {
+    proxy.on(address, markdown('# お知らせ\n'));
     await page.goto('/information');
     await page.getByText('現在お知らせはありません。').waitFor();
   });
-  disturbed('hostile markdown is text, with the policy on', desktop, async ({ page, complaints, front }) => {
-    front.on(address, markdown(hostile));
+  disturbed('hostile markdown is text, with the policy on', desktop, async ({ page, pageErrors, proxy }) => {
+    proxy.on(address, markdown(hostile));
     await page.goto('/information');
     await isHarmless(page);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
   disturbed(
     'hostile markdown is text, with the policy off',
     { ...desktop, bypassCSP: true },
-    async ({ page, front }) => {
-      front.on(address, markdown(hostile));
+    async ({ page, proxy }) => {
+      proxy.on(address, markdown(hostile));
       await page.goto('/information');
-      // The policy is off indeed: an inline script runs.
+      // Checks that the policy is off: an inline script runs.
       await page.evaluate(() => {
         const script = document.createElement('script');
         script.textContent = 'window.policyIsOff = true';

@@ -23,7 +23,7 @@ async function isClosed(page: Page): Promise<void> {
 // proves site/navigation
 describe('mobile menu', () => {
   check(
-    'on a document the docs panel shows, the main one is inert, and back again',
+    'on a document, the docs panel is shown and the main panel is inert; the buttons switch between them',
     phone,
     async ({ page }) => {
       await open(page);
@@ -34,7 +34,7 @@ describe('mobile menu', () => {
       assert.deepEqual([await inert(page, 'docs'), await inert(page, 'main')], [false, true]);
     },
   );
-  check('on the home page there is the main panel only', phone, async ({ page }) => {
+  check('the home page has the main panel only', phone, async ({ page }) => {
     await open(page, '/');
     assert.equal(await inert(page, 'main'), false);
     assert.equal(await panel(page, 'docs').count(), 0);
@@ -49,7 +49,7 @@ describe('mobile menu', () => {
     await isClosed(page);
     assert.equal(new URL(page.url()).pathname, about);
   });
-  check('Escape closes it and gives the focus back', phone, async ({ page }) => {
+  check('Escape closes it and returns the focus', phone, async ({ page }) => {
     await open(page);
     await page.keyboard.press('Escape');
     await isClosed(page);
@@ -58,7 +58,7 @@ describe('mobile menu', () => {
       true,
     );
   });
-  check('Back closes it without leaving the page; Back once more leaves', phone, async ({ page }) => {
+  check('Back closes it and stays on the page; a second Back leaves the page', phone, async ({ page }) => {
     await page.goto('/');
     await page.goto(about);
     await hydrated(page);
@@ -70,7 +70,7 @@ describe('mobile menu', () => {
     await page.goBack();
     await page.waitForURL((url) => url.pathname === '/');
   });
-  check('closing by the button leaves no entry in the history', phone, async ({ page }) => {
+  check('closing with the button leaves no history entry', phone, async ({ page }) => {
     await page.goto('/');
     await open(page);
     await page.getByRole('button', { name: 'ナビゲーションバーを閉じる' }).click();
@@ -78,20 +78,24 @@ describe('mobile menu', () => {
     await page.goBack();
     await page.waitForURL((url) => url.pathname === '/');
   });
-  check('growing to the desktop closes it', phone, async ({ page }) => {
+  check('a window that grows to desktop width closes it', phone, async ({ page }) => {
     await open(page);
     await page.setViewportSize({ width: 997, height: 800 });
     await isClosed(page);
   });
-  check('a link leads to its page and closes it; Back leads to the page before', phone, async ({ page }) => {
-    await open(page);
-    await panel(page, 'docs').getByRole('link', { name: 'チュートリアル' }).click();
-    await page.waitForURL('**/docs/introduction/tutorial');
-    await isClosed(page);
-    await page.goBack();
-    await page.waitForURL(`**${about}`);
-  });
-  check('it holds versions and languages', phone, async ({ page }) => {
+  check(
+    'a link leads to its page and closes it; Back leads to the previous page',
+    phone,
+    async ({ page }) => {
+      await open(page);
+      await panel(page, 'docs').getByRole('link', { name: 'チュートリアル' }).click();
+      await page.waitForURL('**/docs/introduction/tutorial');
+      await isClosed(page);
+      await page.goBack();
+      await page.waitForURL(`**${about}`);
+    },
+  );
+  check('it contains versions and languages', phone, async ({ page }) => {
     await open(page, '/');
     assert.equal(
       await panel(page, 'main').getByRole('link', { name: '日本語' }).getAttribute('aria-current'),

@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed } from '../support/check.ts';
-import { fails } from '../support/front.ts';
+import { fails } from '../support/proxy.ts';
 
 const about = '/docs/introduction/about';
 
@@ -97,7 +97,7 @@ describe('dropdown', () => {
     await page.mouse.click(640, 600);
     await isOpen(page, false);
   });
-  check('closes when the focus leaves it', desktop, async ({ page }) => {
+  check('closes when it loses the focus', desktop, async ({ page }) => {
     await open(page);
     await button(page).focus();
     await page.keyboard.press('Enter');
@@ -105,7 +105,7 @@ describe('dropdown', () => {
     await page.keyboard.press('Shift+Tab');
     await isOpen(page, false);
   });
-  check('Escape closes it and gives the focus back to the button', desktop, async ({ page }) => {
+  check('Escape closes it and returns the focus to the button', desktop, async ({ page }) => {
     await open(page);
     await button(page).focus();
     await page.keyboard.press('Enter');
@@ -115,7 +115,7 @@ describe('dropdown', () => {
     await isOpen(page, false);
     assert.equal(await button(page).evaluate((node) => node === document.activeElement), true);
   });
-  check('leads to every page of its section, the current one marked', desktop, async ({ page }) => {
+  check('links to every page of its section and marks the current page', desktop, async ({ page }) => {
     await open(page);
     await button(page).click();
     const links = await menu(page)
@@ -143,7 +143,7 @@ describe('996 pixels', () => {
     [997, false],
   ] as const) {
     check(
-      `${width} is ${mobile ? 'mobile' : 'desktop'}, by stylesheet and by script`,
+      `${width} is ${mobile ? 'mobile' : 'desktop'} for stylesheets and scripts`,
       { viewport: { width, height: 800 } },
       async ({ page }) => {
         await open(page);
@@ -156,13 +156,13 @@ describe('996 pixels', () => {
   }
   for (const width of [320, 360, 390]) {
     check(
-      `the site’s name is whole at ${width} pixels`,
+      `the site’s name is fully visible at ${width} pixels`,
       { viewport: { width, height: 700 } },
       async ({ page }) => {
         await open(page);
         const name = page.locator('.navbar__inner .navbar__name');
         const { cut, text } = await name.evaluate((node) => ({
-          // Both heights are rounded, so that they may differ by one.
+          // The heights are rounded and may differ by one.
           cut: node.scrollWidth > node.clientWidth || node.scrollHeight > node.clientHeight + 1,
           text: node.textContent,
         }));
@@ -182,7 +182,7 @@ describe('996 pixels', () => {
         for (const route of ['/', '/docs/components', '/apis/v1/cws_api', '/information', '/no-such-page']) {
           await open(page, route);
           const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
-          // As wide as the window: nothing beside it, and no scroll bar in a headless browser.
+          // A headless browser has no scroll bar, so the page is as wide as the window.
           assert.equal(scroll, width, route);
         }
       },
@@ -192,7 +192,7 @@ describe('996 pixels', () => {
 
 describe('locale and version', () => {
   // proves site/locale
-  check('one locale, active, which keeps query and hash', desktop, async ({ page }) => {
+  check('there is one active locale, whose link keeps query and hash', desktop, async ({ page }) => {
     await open(page, `${about}?a=1#b`);
     await button(page, 'locale').click();
     const items = menu(page, 'locale').locator('a');
@@ -204,7 +204,7 @@ describe('locale and version', () => {
   });
   // proves site/version-kept
   check(
-    'the chosen version is kept, a stale one is removed',
+    'the chosen version is stored, and an unknown stored version is removed',
     {
       ...desktop,
       before:
@@ -230,7 +230,7 @@ describe('locale and version', () => {
 describe('colour', () => {
   const theme = (page: Page) => page.evaluate(() => document.documentElement.dataset['theme']);
   check(
-    'light comes first, even where the system is dark',
+    'the default is light, even if the system is dark',
     { ...desktop, colorScheme: 'dark' },
     async ({ page }) => {
       await open(page);
@@ -241,7 +241,7 @@ describe('colour', () => {
       );
     },
   );
-  disturbed('the choice is kept, and stands before the first paint', desktop, async ({ page, front }) => {
+  disturbed('the choice is stored and applied before the first paint', desktop, async ({ page, proxy }) => {
     await open(page);
     await page.locator('[data-colour-toggle]').click();
     assert.equal(await theme(page), 'dark');
@@ -249,13 +249,13 @@ describe('colour', () => {
       (await page.locator('[data-colour-toggle]').getAttribute('aria-label')) ?? '',
       /ダークモード\)$/,
     );
-    // Without the application only the head's script can have set it.
-    front.on(/\.js$/, fails);
+    // Without other scripts, only the head script can set the theme.
+    proxy.on(/\.js$/, fails);
     await page.reload({ waitUntil: 'commit' });
     await page.waitForFunction(() => document.body !== null);
     assert.equal(await theme(page), 'dark');
   });
-  check('tabs stay in step', desktop, async ({ page, context, site }) => {
+  check('tabs are synchronized', desktop, async ({ page, context, site }) => {
     await open(page);
     const other = await context.newPage();
     await other.goto(site.url + about);
@@ -263,7 +263,7 @@ describe('colour', () => {
     await page.locator('[data-colour-toggle]').click();
     await other.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
   });
-  check('the primary colour is #1890ff in both, and is seen', desktop, async ({ page }) => {
+  check('the primary colour is #1890ff in both themes and is visible', desktop, async ({ page }) => {
     await open(page, '/');
     const seen = () =>
       page.evaluate(() => {
@@ -279,7 +279,7 @@ describe('colour', () => {
     await page.locator('[data-colour-toggle]').click();
     assert.deepEqual(await seen(), ['#1890ff', true]);
   });
-  check('there are two states only', desktop, async ({ page }) => {
+  check('the button switches between two states', desktop, async ({ page }) => {
     await open(page);
     const seen = [];
     for (let time = 0; time < 4; time++) {
@@ -304,7 +304,7 @@ describe('skip link, back to top, announcement bar', () => {
   });
   // proves site/skip-and-top
   check(
-    'back to top shows when scrolling up below 300 pixels, hides on scrolling down',
+    'back to top appears on scrolling up below 300 pixels and disappears on scrolling down',
     desktop,
     async ({ page }) => {
       await open(page, '/docs/components');
@@ -325,11 +325,11 @@ describe('skip link, back to top, announcement bar', () => {
     },
   );
   // proves site/skip-and-top
-  check('back to top hides when a hash is followed upwards', desktop, async ({ page }) => {
+  check('back to top disappears on a jump to a hash further up', desktop, async ({ page }) => {
     await open(page, '/docs/components');
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
     await page.waitForFunction(() => window.scrollY > 1000);
-    // The browser tells of a scroll with the next frame; two scrolls within one would be one.
+    // The browser sends one scroll event per frame: two scrolls in one frame would be one event.
     await page.evaluate(
       () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
     );
@@ -340,29 +340,33 @@ describe('skip link, back to top, announcement bar', () => {
   });
   // proves site/announcement-bar
   disturbed(
-    'the bar stays closed over a reload, hidden before hydration',
+    'the bar stays closed after a reload and is hidden before hydration',
     desktop,
-    async ({ page, front }) => {
+    async ({ page, proxy }) => {
       await open(page);
       const bar = page.locator('.announcement-bar');
       assert.equal(await bar.isVisible(), true);
       await bar.locator('button').click();
       await bar.waitFor({ state: 'detached' });
-      front.on(/\.js$/, fails);
+      proxy.on(/\.js$/, fails);
       await page.reload();
       assert.equal(await page.evaluate(() => document.documentElement.dataset['ready']), undefined);
       assert.equal(await bar.isVisible(), false);
     },
   );
-  check('the bar stays closed also where the storage was cleared before', desktop, async ({ page }) => {
-    await open(page);
-    await page.evaluate(() => localStorage.clear());
-    await page.locator('.announcement-bar button').click();
-    await page.reload();
-    await hydrated(page);
-    assert.equal(await page.locator('.announcement-bar').isVisible(), false);
-    assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'true');
-  });
+  check(
+    'the bar stays closed after a reload if the storage was cleared before closing',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      await page.evaluate(() => localStorage.clear());
+      await page.locator('.announcement-bar button').click();
+      await page.reload();
+      await hydrated(page);
+      assert.equal(await page.locator('.announcement-bar').isVisible(), false);
+      assert.equal(await page.evaluate(() => localStorage.getItem('announcement.dismiss')), 'true');
+    },
+  );
   check('a new id shows the bar again', desktop, async ({ page }) => {
     await open(page);
     await page.locator('.announcement-bar button').click();
@@ -374,7 +378,7 @@ describe('skip link, back to top, announcement bar', () => {
   });
   // proves site/footer
   check(
-    'the footer leads to inquiries and mailings and bears the line of 2025',
+    'the footer links to inquiries and mailings and has the copyright line of 2025',
     desktop,
     async ({ page }) => {
       await open(page);
@@ -391,7 +395,7 @@ describe('skip link, back to top, announcement bar', () => {
 // proves site/navigation
 describe('arrow keys in the top menu', () => {
   const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('href') ?? '');
-  check('move between its entries, and open it', desktop, async ({ page }) => {
+  check('open it and move between its entries', desktop, async ({ page }) => {
     await open(page);
     await button(page).focus();
     await page.keyboard.press('ArrowDown');

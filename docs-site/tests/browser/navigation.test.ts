@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed, phone } from '../support/check.ts';
-import { type Front, fails, type Held, passes, replies } from '../support/front.ts';
+import { fails, type Held, passes, replies, type TestProxy } from '../support/proxy.ts';
 
 const about = '/docs/introduction/about';
 const tutorial = '/docs/introduction/tutorial';
@@ -15,7 +15,7 @@ const goTo = (page: Page, route: string) =>
     route,
   );
 
-/** Lets go, and waits until the page has done with the answer: it may ask once whether the server is there. */
+/** Releases the held requests and waits until the page has processed the response. It may send one HEAD request. */
 async function release(page: Page, held: Held): Promise<void> {
   await held.release();
   await page.waitForFunction(
@@ -29,40 +29,40 @@ async function release(page: Page, held: Held): Promise<void> {
 }
 
 // proves site/loading
-describe('a navigation that another has overtaken', () => {
+describe('a navigation that a later one replaces', () => {
   for (const [how, end] of [
-    ['comes late', passes],
+    ['loads late', passes],
     ['fails late', fails],
   ] as const) {
     disturbed(
-      `by a click: the older page ${how} and changes nothing`,
+      `by a click: the earlier page ${how} and changes nothing`,
       desktop,
-      async ({ page, complaints, front }) => {
+      async ({ page, pageErrors, proxy }) => {
         await page.goto(tutorial);
         await hydrated(page);
-        const held = front.hold(/^\/fragments\/[^/]*sora/, end);
+        const held = proxy.hold(/^\/fragments\/[^/]*sora/, end);
         await goTo(page, sora);
-        await held.asked;
+        await held.requested;
         await goTo(page, about);
         await page.locator('h1', { hasText: '概要' }).waitFor();
         await release(page, held);
         assert.equal(new URL(page.url()).pathname, about);
         assert.equal(await page.locator('h1').textContent(), '概要');
         assert.deepEqual(
-          complaints.filter((one) => one.startsWith('warning')),
+          pageErrors.filter((one) => one.startsWith('warning')),
           [],
         );
         assert.equal(await page.locator('.load-failure').count(), 0);
       },
     );
-    disturbed(`by Back: the older page ${how} and changes nothing`, desktop, async ({ page, front }) => {
+    disturbed(`by Back: the earlier page ${how} and changes nothing`, desktop, async ({ page, proxy }) => {
       await page.goto(tutorial);
       await hydrated(page);
       await goTo(page, about);
       await page.locator('h1', { hasText: '概要' }).waitFor();
-      const held = front.hold(/^\/fragments\/[^/]*sora/, end);
+      const held = proxy.hold(/^\/fragments\/[^/]*sora/, end);
       await goTo(page, sora);
-      await held.asked;
+      await held.requested;
       await page.goBack();
       await page.locator('h1', { hasText: 'チュートリアル' }).waitFor();
       await release(page, held);
@@ -70,91 +70,95 @@ describe('a navigation that another has overtaken', () => {
       assert.equal(await page.locator('h1').textContent(), 'チュートリアル');
     });
   }
-  disturbed('leaves no spinner', desktop, async ({ page, front }) => {
+  disturbed('leaves no spinner', desktop, async ({ page, proxy }) => {
     await page.clock.install();
     await page.goto(tutorial);
     await hydrated(page);
-    const held = front.hold(/^\/fragments\/[^/]*sora/);
+    const held = proxy.hold(/^\/fragments\/[^/]*sora/);
     await goTo(page, sora);
-    await held.asked;
+    await held.requested;
     await goTo(page, about);
     await page.locator('h1', { hasText: '概要' }).waitFor();
-    // Gatsby tells of a delay after one second.
+    // Gatsby reports a delay after one second.
     await page.clock.fastForward(1200);
     assert.equal(await page.locator('.loading .spinner').count(), 0);
     await held.release();
   });
-  disturbed('a second click on the same link leads there', desktop, async ({ page, front }) => {
+  disturbed('a second click on the same link leads there', desktop, async ({ page, proxy }) => {
     await page.goto(tutorial);
     await hydrated(page);
-    const held = front.hold(/^\/fragments\/[^/]*sora/);
+    const held = proxy.hold(/^\/fragments\/[^/]*sora/);
     await goTo(page, sora);
-    await held.asked;
+    await held.requested;
     await goTo(page, sora);
     await release(page, held);
     await page.waitForURL(`**${sora}`);
   });
 });
 
-describe('a fragment that is not what the address promises', () => {
+describe('a fragment with wrong content', () => {
   for (const [name, answer] of [
     ['empty', replies('')],
     ['changed', replies('<p>another</p>')],
-    ['the page of a portal', replies('<h2>Sign in to the network</h2>', { type: 'text/html' })],
+    ['page of a captive portal', replies('<h2>Sign in to the network</h2>', { type: 'text/html' })],
   ] as const) {
     disturbed(
-      `${name}: is not shown; the page is loaded as a whole`,
+      `${name}: is not shown; the page is loaded in full`,
       desktop,
-      async ({ page, complaints, front }) => {
+      async ({ page, pageErrors, proxy }) => {
         await page.goto(tutorial);
         await hydrated(page);
-        front.on(/^\/fragments\/[^/]*about/, answer);
+        proxy.on(/^\/fragments\/[^/]*about/, answer);
         await goTo(page, about);
         await page.locator('h1', { hasText: '概要' }).waitFor();
         await hydrated(page);
         assert.ok((await page.locator('.prose > *').count()) > 3);
         assert.equal(await page.getByText('Sign in to the network').count(), 0);
-        assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
+        assert.equal(pageErrors.filter((one) => one.startsWith('warning: The page')).length, 1);
       },
     );
   }
 });
 
-describe('where the network is down', () => {
-  const down = (front: Front) => front.on(/^\/(?:page-data\/)?docs\//, fails);
-  disturbed('a click stays on the page and says so; Retry continues', desktop, async ({ page, front }) => {
+describe('without a network', () => {
+  const down = (proxy: TestProxy) => proxy.on(/^\/(?:page-data\/)?docs\//, fails);
+  disturbed(
+    'a click stays on the page and shows a notice; Retry opens the new page',
+    desktop,
+    async ({ page, proxy }) => {
+      await page.goto('/information');
+      await hydrated(page);
+      const up = down(proxy);
+      await page.locator('.footer a[href="/docs/introduction/sora"]').click();
+      const box = page.locator('.load-failure');
+      await box.waitFor();
+      assert.equal(new URL(page.url()).pathname, '/information');
+      assert.match(await box.innerText(), /ページを読み込めませんでした/);
+      assert.equal(await page.locator('.loading .spinner').count(), 0);
+      // The network is still down: the notice stays.
+      await box.getByRole('button', { name: /Retry/ }).click();
+      await page.waitForFunction(() => document.querySelector('.load-failure')?.textContent !== '');
+      assert.equal(new URL(page.url()).pathname, '/information');
+      await box.getByRole('button', { name: /Retry/ }).waitFor();
+      up();
+      await box.getByRole('button', { name: /Retry/ }).click();
+      await page.locator('h1', { hasText: '遠隔支援' }).waitFor();
+      assert.equal(await box.count(), 0);
+    },
+  );
+  disturbed('the notice can be closed', desktop, async ({ page, proxy }) => {
     await page.goto('/information');
     await hydrated(page);
-    const up = down(front);
-    await page.locator('.footer a[href="/docs/introduction/sora"]').click();
-    const box = page.locator('.load-failure');
-    await box.waitFor();
-    assert.equal(new URL(page.url()).pathname, '/information');
-    assert.match(await box.innerText(), /ページを読み込めませんでした/);
-    assert.equal(await page.locator('.loading .spinner').count(), 0);
-    // Still down: it says so again, and the page stays.
-    await box.getByRole('button', { name: /Retry/ }).click();
-    await page.waitForFunction(() => document.querySelector('.load-failure')?.textContent !== '');
-    assert.equal(new URL(page.url()).pathname, '/information');
-    await box.getByRole('button', { name: /Retry/ }).waitFor();
-    up();
-    await box.getByRole('button', { name: /Retry/ }).click();
-    await page.locator('h1', { hasText: '遠隔支援' }).waitFor();
-    assert.equal(await box.count(), 0);
-  });
-  disturbed('the notice can be closed', desktop, async ({ page, front }) => {
-    await page.goto('/information');
-    await hydrated(page);
-    down(front);
+    down(proxy);
     await page.locator('.footer a[href="/docs/introduction/sora"]').click();
     const box = page.locator('.load-failure');
     await box.getByRole('button', { name: '閉じる' }).click();
     assert.equal(await box.count(), 0);
   });
-  disturbed('a later page that comes takes the notice away', desktop, async ({ page, front }) => {
+  disturbed('a later successful navigation removes the notice', desktop, async ({ page, proxy }) => {
     await page.goto('/information');
     await hydrated(page);
-    down(front);
+    down(proxy);
     await page.locator('.footer a[href="/docs/introduction/sora"]').click();
     await page.locator('.load-failure').waitFor();
     await goTo(page, '/');
@@ -163,7 +167,7 @@ describe('where the network is down', () => {
   });
 });
 
-describe('a page that came without its data', () => {
+describe('a page without its data or scripts', () => {
   for (const [name, answer] of [
     ['cut off', fails],
     ['answered with 503', replies('', { status: 503 })],
@@ -175,12 +179,12 @@ describe('a page that came without its data', () => {
       disturbed(
         `${name}, ${device}: the notice covers nothing and can be closed`,
         options,
-        async ({ page, front }) => {
-          front.on(/^\/page-data\/docs\/introduction\/about\//, answer);
+        async ({ page, proxy }) => {
+          proxy.on(/^\/page-data\/docs\/introduction\/about\//, answer);
           await page.goto(about);
           const box = page.locator('.load-failure');
           await box.waitFor();
-          // One measurement of all parts: the layout may still change between two.
+          // Measures all parts at once, because the layout may still change.
           const parts = ['.load-failure', '.navbar', 'h1', '.prose > :first-child'];
           const covered = await page.evaluate((selectors) => {
             const [notice, ...others] = selectors.map((selector) =>
@@ -203,10 +207,10 @@ describe('a page that came without its data', () => {
   }
   for (const chunk of ['framework', 'app']) {
     disturbed(
-      `whose script ${chunk} does not come, says so and offers to load again`,
+      `without its script ${chunk}: shows a notice and offers to reload`,
       desktop,
-      async ({ page, front }) => {
-        const fix = front.on(new RegExp(`^/${chunk}-[^/]*\\.js$`), fails);
+      async ({ page, proxy }) => {
+        const fix = proxy.on(new RegExp(`^/${chunk}-[^/]*\\.js$`), fails);
         await page.goto(about);
         const box = page.locator('.load-failure');
         await box.waitFor();
@@ -221,62 +225,62 @@ describe('a page that came without its data', () => {
   }
 });
 
-describe('a click before the page is taken over', () => {
-  const early = async (page: Page, front: Front, route: string, click: () => Promise<void>) => {
-    const held = front.hold(/^\/app-[^/]*\.js$/);
+describe('a click before hydration', () => {
+  const early = async (page: Page, proxy: TestProxy, route: string, click: () => Promise<void>) => {
+    const held = proxy.hold(/^\/app-[^/]*\.js$/);
     await page.goto(route, { waitUntil: 'commit' });
-    await held.asked;
+    await held.requested;
     await page.locator('.footer').waitFor({ state: 'attached' });
     await click();
     await held.release();
     await hydrated(page);
   };
-  disturbed('the colour is changed', desktop, async ({ page, front }) => {
-    await early(page, front, about, () => page.locator('[data-colour-toggle]').click());
+  disturbed('the theme changes', desktop, async ({ page, proxy }) => {
+    await early(page, proxy, about, () => page.locator('[data-colour-toggle]').click());
     await page.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
   });
-  disturbed('the dropdown opens', desktop, async ({ page, front }) => {
-    await early(page, front, about, () => page.locator('[data-dropdown=guides] > button').click());
+  disturbed('the dropdown opens', desktop, async ({ page, proxy }) => {
+    await early(page, proxy, about, () => page.locator('[data-dropdown=guides] > button').click());
     await page.locator('[data-dropdown=guides] > ul').waitFor({ state: 'visible' });
   });
-  disturbed('a category of the sidebar opens', desktop, async ({ page, front }) => {
+  disturbed('a category of the sidebar opens', desktop, async ({ page, proxy }) => {
     const category = page.locator('.doc-sidebar__toggle').nth(2);
-    await early(page, front, '/apis/v1/cws_api', () => category.click());
+    await early(page, proxy, '/apis/v1/cws_api', () => category.click());
     await page.waitForFunction(
       () => document.querySelectorAll('.doc-sidebar__toggle')[2]?.getAttribute('aria-expanded') === 'true',
     );
   });
-  disturbed('the sidebar is hidden', desktop, async ({ page, front }) => {
-    await early(page, front, about, () => page.locator('.doc-sidebar__hide').click());
+  disturbed('the sidebar is hidden', desktop, async ({ page, proxy }) => {
+    await early(page, proxy, about, () => page.locator('.doc-sidebar__hide').click());
     await page.locator('.doc-sidebar__scroll').waitFor({ state: 'hidden' });
   });
-  disturbed('the mobile menu opens', phone, async ({ page, front }) => {
-    await early(page, front, about, () => page.locator('.navbar__menu').click());
+  disturbed('the mobile menu opens', phone, async ({ page, proxy }) => {
+    await early(page, proxy, about, () => page.locator('.navbar__menu').click());
     await page.locator('dialog.mobile-menu[open]').waitFor();
   });
-  disturbed('a language is chosen', desktop, async ({ page, front }) => {
-    await early(page, front, '/docs/components', () =>
+  disturbed('a language is chosen', desktop, async ({ page, proxy }) => {
+    await early(page, proxy, '/docs/components', () =>
       page.getByRole('tab', { name: 'Python' }).first().click(),
     );
     await page.locator('.tabs__panel[data-language=python]').first().waitFor({ state: 'visible' });
     assert.equal(await page.locator('.tabs__panel[data-language=bash]').first().isVisible(), false);
   });
-  disturbed('a click elsewhere afterwards takes it back', desktop, async ({ page, front }) => {
-    await early(page, front, about, async () => {
+  disturbed('a later click elsewhere cancels it', desktop, async ({ page, proxy }) => {
+    await early(page, proxy, about, async () => {
       await page.locator('[data-dropdown=guides] > button').click();
       await page.locator('h1').click();
     });
     assert.equal(await page.locator('[data-dropdown=guides] > ul').isVisible(), false);
   });
-  disturbed('an old click is not repeated', desktop, async ({ page, front }) => {
+  disturbed('an old click is not repeated', desktop, async ({ page, proxy }) => {
     await page.clock.install();
-    await early(page, front, about, async () => {
+    await early(page, proxy, about, async () => {
       await page.locator('[data-colour-toggle]').click();
       await page.clock.fastForward(60_000);
     });
     assert.equal(await page.evaluate(() => document.documentElement.dataset['theme']), 'light');
   });
-  check('a click while React takes over counts once', desktop, async ({ page }) => {
+  check('a click after hydration is handled once', desktop, async ({ page }) => {
     await page.goto(about);
     await hydrated(page);
     await page.locator('[data-colour-toggle]').click();

@@ -3,9 +3,9 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, disturbed } from '../support/check.ts';
-import { fails } from '../support/front.ts';
+import { fails } from '../support/proxy.ts';
 
-/** The width of A4 without its margins, at 96 dots an inch. */
+/** Width of A4 without margins, at 96 dots per inch. */
 const paper = { viewport: { width: 688, height: 1009 } } as const;
 const dark = { ...paper, before: () => localStorage.setItem('theme', 'dark') } as const;
 
@@ -18,7 +18,7 @@ async function print(page: Page, route: string): Promise<void> {
 const shown = (page: Page, selector: string) =>
   page.locator(selector).evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
 
-describe('on paper', () => {
+describe('print', () => {
   for (const route of ['/docs/introduction/sora', '/apis/v1/cws_presigned_url', '/']) {
     check(`${route} has no navigation and no control`, paper, async ({ page }) => {
       await print(page, route);
@@ -28,7 +28,7 @@ describe('on paper', () => {
     });
   }
 
-  check('every language of a sample is there, under its name', paper, async ({ page }) => {
+  check('a guide shows every language of a sample, with its name', paper, async ({ page }) => {
     await print(page, '/docs/introduction/sora');
     const panels = await page.locator('.tabs__panel').evaluateAll((all) =>
       all.map((one) => ({
@@ -41,7 +41,7 @@ describe('on paper', () => {
     assert.ok(panels.every(({ height }) => height > 10));
   });
 
-  check('in a reference the chosen language of a sample is there alone', paper, async ({ page }) => {
+  check('a reference shows only the chosen language of a sample', paper, async ({ page }) => {
     await page.goto('/apis/v1/cws_api');
     await page.evaluate(() => localStorage.setItem('code-language', 'python'));
     await print(page, '/apis/v1/cws_api');
@@ -57,25 +57,29 @@ describe('on paper', () => {
     assert.deepEqual([...new Set(languages)], ['Python']);
   });
 
-  disturbed('there the first one before the page has loaded its scripts', paper, async ({ page, front }) => {
-    front.on(/\.js$/, fails);
-    await page.goto('/apis/v1/cws_api');
-    await page.emulateMedia({ media: 'print' });
-    const tabs = await page.locator('.tabs').count();
-    assert.ok(tabs > 0);
-    assert.equal(await shown(page, '.tabs__panel:nth-of-type(2)'), tabs);
-    assert.equal(await shown(page, '.tabs__panel'), tabs);
-  });
+  disturbed(
+    'a reference shows the first language before its scripts are loaded',
+    paper,
+    async ({ page, proxy }) => {
+      proxy.on(/\.js$/, fails);
+      await page.goto('/apis/v1/cws_api');
+      await page.emulateMedia({ media: 'print' });
+      const tabs = await page.locator('.tabs').count();
+      assert.ok(tabs > 0);
+      assert.equal(await shown(page, '.tabs__panel:nth-of-type(2)'), tabs);
+      assert.equal(await shown(page, '.tabs__panel'), tabs);
+    },
+  );
 
-  check('the reference of all calls takes less than 80 sheets', paper, async ({ page }) => {
+  check('the largest reference has less than 80 pages', paper, async ({ page }) => {
     await print(page, '/apis/v1/cws_api');
     const pdf = (await page.pdf({ preferCSSPageSize: true, format: 'A4' })).toString('latin1');
     const sheets = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0;
     assert.ok(sheets > 20 && sheets < 80, String(sheets));
   });
 
-  disturbed('also before the page has loaded its scripts', paper, async ({ page, front }) => {
-    front.on(/\.js$/, fails);
+  disturbed('a guide shows every language before its scripts are loaded', paper, async ({ page, proxy }) => {
+    proxy.on(/\.js$/, fails);
     await page.goto('/docs/introduction/sora');
     await page.emulateMedia({ media: 'print' });
     assert.equal(await shown(page, '.tabs__panel'), await page.locator('.tabs__panel').count());
@@ -83,7 +87,7 @@ describe('on paper', () => {
   });
 
   check(
-    'details are open: in a guide, every field and every message of an error',
+    'details are open: in guides, and all fields and error messages of references',
     paper,
     async ({ page }) => {
       await print(page, '/docs/components');
@@ -123,7 +127,7 @@ describe('on paper', () => {
     });
   }
 
-  check('a link says where it leads, unless it leads within the page', paper, async ({ page }) => {
+  check('a link shows its address, except for links within the page', paper, async ({ page }) => {
     await print(page, '/docs/introduction/sora');
     const links = await page
       .locator('.prose :not(td) > a[href]')
@@ -139,7 +143,7 @@ describe('on paper', () => {
     }
   });
 
-  check('the dark theme stays on the screen', dark, async ({ page }) => {
+  check('the dark theme is not printed', dark, async ({ page }) => {
     await page.goto('/docs/introduction/about');
     await hydrated(page);
     const colours = () =>
@@ -153,22 +157,26 @@ describe('on paper', () => {
     assert.deepEqual(await colours(), ['rgb(255, 255, 255)', 'rgb(27, 36, 48)', 'light']);
   });
 
-  check('short code, a row and a box stay on one page, long code may be parted', paper, async ({ page }) => {
-    await print(page, '/docs/introduction/sora');
-    const inside = (selector: string) =>
-      page
-        .locator(selector)
-        .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]);
-    assert.deepEqual(await inside('.code:not(.code--long), tr, .admonition'), ['avoid']);
-    assert.deepEqual(await inside('.code--long'), ['auto']);
-    const after = await page
-      .locator('.prose h2, .prose h3, .tabs__name, .code__title')
-      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakAfter))]);
-    assert.deepEqual(after, ['avoid']);
-    // Scrolling boxes are never parted, so that what is too long for a page would be cut.
-    const overflows = await page
-      .locator('.code, .code__pre, .table')
-      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).overflow))]);
-    assert.deepEqual(overflows, ['visible']);
-  });
+  check(
+    'short code, rows and boxes stay on one page, and long code may be split',
+    paper,
+    async ({ page }) => {
+      await print(page, '/docs/introduction/sora');
+      const inside = (selector: string) =>
+        page
+          .locator(selector)
+          .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]);
+      assert.deepEqual(await inside('.code:not(.code--long), tr, .admonition'), ['avoid']);
+      assert.deepEqual(await inside('.code--long'), ['auto']);
+      const after = await page
+        .locator('.prose h2, .prose h3, .tabs__name, .code__title')
+        .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).breakAfter))]);
+      assert.deepEqual(after, ['avoid']);
+      // Browsers do not split scrolling boxes between pages, but cut them off.
+      const overflows = await page
+        .locator('.code, .code__pre, .table')
+        .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).overflow))]);
+      assert.deepEqual(overflows, ['visible']);
+    },
+  );
 });

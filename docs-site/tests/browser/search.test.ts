@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hydrated } from '../support/browser.ts';
 import { check, desktop, disturbed, phone } from '../support/check.ts';
-import { fails, passes } from '../support/front.ts';
+import { fails, passes } from '../support/proxy.ts';
 import { queries } from '../unit/search-queries.ts';
 
 const input = (page: Page) => page.locator('.search__input');
@@ -14,7 +14,7 @@ async function open(page: Page, route = '/'): Promise<void> {
   await hydrated(page);
 }
 
-async function ask(page: Page, query: string): Promise<void> {
+async function search(page: Page, query: string): Promise<void> {
   await input(page).fill(query);
   await page.waitForFunction(() =>
     /見つかりました|見つかりませんでした/.test(document.querySelector('.search__status')?.textContent ?? ''),
@@ -23,21 +23,21 @@ async function ask(page: Page, query: string): Promise<void> {
 
 // proves site/search
 describe('search', () => {
-  check('its index is loaded on the first use, not before', desktop, async ({ page }) => {
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  check('the index is loaded on first use', desktop, async ({ page }) => {
+    const requested: string[] = [];
+    page.on('request', (request) => requested.push(new URL(request.url()).pathname));
     await open(page);
-    assert.ok(!asked.includes('/search.json'));
+    assert.ok(!requested.includes('/search.json'));
     await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
     await status(page).getByText('検索できます').waitFor();
-    assert.equal(asked.filter((one) => one === '/search.json').length, 1);
+    assert.equal(requested.filter((one) => one === '/search.json').length, 1);
     await page.keyboard.press('Escape');
     await page.keyboard.press('/');
     await input(page).waitFor();
-    assert.equal(asked.filter((one) => one === '/search.json').length, 1);
+    assert.equal(requested.filter((one) => one === '/search.json').length, 1);
   });
   for (const key of ['/', 'Control+k']) {
-    check(`${key} opens it, Escape closes it and gives the focus back`, desktop, async ({ page }) => {
+    check(`${key} opens it, Escape closes it and returns the focus`, desktop, async ({ page }) => {
       await open(page);
       await page.keyboard.press(key);
       await input(page).waitFor();
@@ -48,10 +48,10 @@ describe('search', () => {
       assert.equal(await page.evaluate(() => document.activeElement?.className), 'search-button');
     });
   }
-  check('arrows choose, Enter goes to the hit’s heading', desktop, async ({ page }) => {
+  check('the arrow keys select a hit, and Enter opens its heading', desktop, async ({ page }) => {
     await open(page);
     await page.keyboard.press('/');
-    await ask(page, 'notify-battery');
+    await search(page, 'notify-battery');
     const hits = page.locator('.search__hit');
     assert.equal(await hits.nth(0).getAttribute('aria-selected'), 'true');
     await page.keyboard.press('ArrowUp');
@@ -72,12 +72,12 @@ describe('search', () => {
       decodeURIComponent(href.split('#')[1] ?? ''),
     );
   });
-  check('every query of the table has its first hit in the browser as well', desktop, async ({ page }) => {
+  check('every query of the table has the expected first hit in the browser', desktop, async ({ page }) => {
     await open(page);
     await page.keyboard.press('/');
     for (const { query, first, none } of queries) {
       await input(page).fill('');
-      await ask(page, query);
+      await search(page, query);
       const hits = page.locator('.search__hit');
       if (none) assert.equal(await hits.count(), 0, query);
       else if (first)
@@ -88,19 +88,19 @@ describe('search', () => {
     }
   });
   check(
-    'a hit shows its text with the words marked, and the status how many there are',
+    'a hit shows its text with the words marked, and the status shows the number of hits',
     phone,
     async ({ page }) => {
       await open(page);
       await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
-      await ask(page, 'webhook-id 重複');
+      await search(page, 'webhook-id 重複');
       const hit = page.locator('.search__hit').first();
       assert.ok((await hit.locator('.search__excerpt mark').allTextContents()).includes('webhook-id'));
-      await ask(page, 'デバイス');
+      await search(page, 'デバイス');
       await status(page)
         .getByText(/^\d{2,} 件見つかりました。上位 30 件を表示しています$/)
         .waitFor();
-      await ask(page, '録画 冷蔵庫');
+      await search(page, '録画 冷蔵庫');
       await status(page)
         .getByText(/^すべての語を含むものはありません。一部の語で \d+ 件/)
         .waitFor();
@@ -110,16 +110,20 @@ describe('search', () => {
       );
     },
   );
-  check('the same field of a call’s request and answer is told apart', desktop, async ({ page }) => {
-    await open(page);
-    await page.keyboard.press('/');
-    await ask(page, 'deviceEvent');
-    const paths = await page.locator('.search__path').allTextContents();
-    assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 本文'), paths.join('\n'));
-    assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));
-  });
-  disturbed('a failed index is told of and can be tried again', phone, async ({ page, front }) => {
-    const fix = front.on(/^\/search\.json$/, fails);
+  check(
+    'a field of both request and response is shown with its part of the call',
+    desktop,
+    async ({ page }) => {
+      await open(page);
+      await page.keyboard.press('/');
+      await search(page, 'deviceEvent');
+      const paths = await page.locator('.search__path').allTextContents();
+      assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 本文'), paths.join('\n'));
+      assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));
+    },
+  );
+  disturbed('a failure to load the index is shown and can be retried', phone, async ({ page, proxy }) => {
+    const fix = proxy.on(/^\/search\.json$/, fails);
     await open(page);
     await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
     await status(page).getByText('検索の準備に失敗しました。').waitFor();
@@ -127,32 +131,32 @@ describe('search', () => {
     await page.getByRole('button', { name: '再試行' }).click();
     await status(page).getByText('検索できます').waitFor();
   });
-  disturbed('the focus stays in the dialog while it is tried again', desktop, async ({ page, front }) => {
+  disturbed('the focus stays in the dialog during a retry', desktop, async ({ page, proxy }) => {
     const isFocused = (selector: string) =>
       page.waitForFunction((one) => document.activeElement?.matches(one), selector);
-    front.on(/^\/search\.json$/, fails);
+    proxy.on(/^\/search\.json$/, fails);
     await open(page);
     await page.keyboard.press('/');
     const retry = page.getByRole('button', { name: '再試行' });
     await retry.focus();
-    const again = front.hold(/^\/search\.json$/, fails);
+    const again = proxy.hold(/^\/search\.json$/, fails);
     await retry.press('Enter');
-    await again.asked;
+    await again.requested;
     await isFocused('.search__status button[aria-disabled=true]');
     await again.release();
     await status(page).getByText('検索の準備に失敗しました。').waitFor();
     await isFocused('.search__status button[aria-disabled=false]');
-    front.on(/^\/search\.json$/, passes);
+    proxy.on(/^\/search\.json$/, passes);
     await retry.press('Enter');
     await status(page).getByText('検索できます').waitFor();
     await isFocused('.search__input');
   });
   disturbed(
-    'an engine that cannot be loaded leaves the page as it is, and can be tried again',
+    'a failure to load the engine does not affect the page and can be retried',
     desktop,
-    async ({ page, front }) => {
+    async ({ page, proxy }) => {
       await open(page);
-      const fix = front.on(/\.js$/, fails);
+      const fix = proxy.on(/\.js$/, fails);
       await page.keyboard.press('/');
       await status(page).getByText('検索の準備に失敗しました。').waitFor();
       assert.equal(await page.locator('.status--crash').count(), 0);

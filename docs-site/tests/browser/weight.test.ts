@@ -11,14 +11,14 @@ import { dist } from '../support/site.ts';
 const kilobyte = 1024;
 const files = join(dist, 'site');
 
-/** Size on the wire of a file of the build. */
+/** Transfer size of a file of the build. */
 const sizeOf = (path: string, suffix: '.gz' | '.br'): number => {
   const file = join(files, path);
   return statSync(existsSync(file + suffix) ? file + suffix : file).size;
 };
 
-/** What one first visit asks for, links that are loaded ahead included. */
-async function asked(page: Page, route: string): Promise<{ scripts: string[]; all: string[] }> {
+/** Paths that a first visit requests, including prefetched pages. */
+async function requestedPaths(page: Page, route: string): Promise<{ scripts: string[]; all: string[] }> {
   const scripts = new Set<string>();
   const all = new Set<string>();
   page.on('request', (request) => {
@@ -35,24 +35,24 @@ async function asked(page: Page, route: string): Promise<{ scripts: string[]; al
 const sum = (paths: readonly string[], suffix: '.gz' | '.br') =>
   paths.reduce((total, path) => total + sizeOf(path, suffix), 0);
 
-describe('weight', () => {
-  for (const [route, mostScript, mostAll] of [
+describe('size', () => {
+  for (const [route, maxScript, maxAll] of [
     ['/docs/introduction/tutorial', 100, 250],
     ['/apis/v1/cws_api', 130, 450],
   ] as const) {
     check(
-      `${route}: at most ${mostScript} KB of script (gzip), ${mostAll} KB in all (br)`,
+      `${route}: at most ${maxScript} KB of script (gzip), ${maxAll} KB in total (br)`,
       desktop,
       async ({ page }) => {
-        const { scripts, all } = await asked(page, route);
+        const { scripts, all } = await requestedPaths(page, route);
         const script = sum(scripts, '.gz') / kilobyte;
         const total = sum(all, '.br') / kilobyte;
         process.stdout.write(
-          `    ${route}: ${script.toFixed(1)} KB of script (gzip), ${total.toFixed(1)} KB in all (br)\n`,
+          `    ${route}: ${script.toFixed(1)} KB of script (gzip), ${total.toFixed(1)} KB in total (br)\n`,
         );
-        assert.ok(scripts.length >= 3, 'the scripts were seen');
-        assert.ok(script <= mostScript, `${script} KB of script`);
-        assert.ok(total <= mostAll, `${total} KB in all`);
+        assert.ok(scripts.length >= 3, 'too few scripts were requested');
+        assert.ok(script <= maxScript, `${script} KB of script`);
+        assert.ok(total <= maxAll, `${total} KB in total`);
       },
     );
   }
@@ -66,10 +66,10 @@ describe('weight', () => {
   test('search on first use is at most 150 KB (gzip), its engine included', () => {
     const index = gzipSync(readFileSync(join(files, 'search.json')), { level: 9 }).length;
     process.stdout.write(`    search.json: ${(index / kilobyte).toFixed(1)} KB (gzip)\n`);
-    // The engine is 9.5 KB with MiniSearch.
+    // The engine with MiniSearch has 9.5 KB.
     assert.ok(index > 1000 && index <= 140 * kilobyte, `${index}`);
   });
-  test('no document stands in the page data', () => {
+  test('the page data contain no document', () => {
     const data = readFileSync(join(files, 'page-data/apis/v1/cws_api/page-data.json'), 'utf8');
     assert.ok(data.length < 20 * kilobyte, `${data.length}`);
   });

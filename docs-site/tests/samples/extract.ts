@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** The languages of samples, in the order of their tabs. */
+/** Languages of samples, in the order of their tabs. */
 export const languages = ['bash', 'js', 'python'] as const;
 export type Language = (typeof languages)[number];
 
-/** A block of a guide that readers run. */
+/** A code block of a guide that readers can run. */
 export interface Sample {
   readonly name: string;
   readonly language: Language;
   readonly code: string;
   readonly line: number;
-  /** Why it cannot run in the test. */
+  /** Reason why the sample cannot run in the test. */
   readonly norun: string | undefined;
-  /** Why it is there in one language only. */
+  /** Reason why the sample exists in one language only. */
   readonly alone: string | undefined;
 }
 
-/** What a sample prints, as the guide shows it. */
+/** Expected output of a sample, as the guide shows it. */
 export interface Output {
   readonly name: string;
   readonly format: string;
@@ -40,7 +40,7 @@ interface Block {
   readonly line: number;
 }
 
-/** The guides of a folder that have samples, in the order of the sidebar. */
+/** Returns the guides of a folder that have samples, in the order of the sidebar. */
 export function readGuides(folder: string): Guide[] {
   const sources = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.mdx'))
@@ -54,7 +54,7 @@ export function readGuides(folder: string): Guide[] {
 
 const positionOf = (source: string): number => Number(/^position: (\d+)$/m.exec(source)?.[1] ?? 0);
 
-/** Reads a guide's samples and outputs. Throws, with file and line, where the guide breaks a rule of its README. */
+/** Reads the samples and outputs of a guide. Throws an error with file and line if they break a rule of the README. */
 export function readGuide(file: string, source: string): Guide {
   const fail = (line: number, reason: string): never => {
     throw new Error(`${file}:${line}: ${reason}`);
@@ -67,16 +67,16 @@ export function readGuide(file: string, source: string): Guide {
       const norun = attributes.get('norun');
       if (norun?.trim() === '') fail(line, `norun of "${name}" has no reason`);
       if (samples.some((other) => other.name === name && other.language === language)) {
-        fail(line, `"${name}" is there twice in ${language}`);
+        fail(line, `the sample "${name}" appears twice in ${language}`);
       }
       const alone = attributes.get('alone');
       if (alone?.trim() === '') fail(line, `alone of "${name}" has no reason`);
       samples.push({ name, language, code: text, line, norun, alone });
     } else if (attributes.has('output')) {
       const name = attributes.get('output') ?? '';
-      if (outputs.has(name)) fail(line, `the output of "${name}" is there twice`);
+      if (outputs.has(name)) fail(line, `the output of "${name}" appears twice`);
       const any = new Set((attributes.get('any') ?? '').split(',').filter((member) => member !== ''));
-      if (any.size > 0 && language !== 'json') fail(line, 'any="…" names members of JSON');
+      if (any.size > 0 && language !== 'json') fail(line, 'any="…" is allowed for JSON only');
       outputs.set(name, { name, format: language, text, line, any });
     }
   }
@@ -89,7 +89,7 @@ export function readGuide(file: string, source: string): Guide {
     const printing = samples.filter((sample) => sample.name === name);
     if (printing.length === 0) fail(line, `the output "${name}" belongs to no sample`);
     if (printing.every(({ norun }) => norun))
-      fail(line, `the output of "${name}", which never runs, is judged by nothing`);
+      fail(line, `the output of "${name}" is never checked, because the sample has norun`);
   }
   return { file, samples, outputs };
 }
@@ -112,11 +112,11 @@ function* blocksOf(source: string, fail: (line: number, reason: string) => never
   }
 }
 
-/** Puts values in the place of `{{name}}`. */
+/** Replaces `{{name}}` by its value. Throws if the name is unknown. */
 export function fill(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => {
     const value = values[name];
-    if (value === undefined) throw new Error(`${whole} is no value of the reader`);
+    if (value === undefined) throw new Error(`${whole} is not a reader value`);
     return value;
   });
 }

@@ -17,7 +17,7 @@ import { readSignedUrls } from '../../../services/communication/src/domain/signe
 import { notifierConfig } from '../../../services/notifier/src/config.ts';
 import { fill, readGuide } from './extract.ts';
 
-// What the guides say of the contract, against the contract itself.
+// Compares statements of the guides with the OpenAPI documents and the code.
 
 const folder = resolve(import.meta.dirname, '../../content/docs/introduction');
 const source = (name: string): string => readFileSync(resolve(folder, `${name}.mdx`), 'utf8');
@@ -66,7 +66,7 @@ test('the table of the extension names every call with its scope, title, method 
   assert.deepEqual(found.toSorted(), expected.toSorted());
 });
 
-test('the reasons of failed deliveries and the states are those of the contract', () => {
+test('the guides show the reasons and states of deliveries correctly', () => {
   const { DeliveryAttempt, DeliveryState } = contract('cws_extension').components.schemas;
   const guide = source('../extension/deliveries');
   const firstCells = (table: string): string[] =>
@@ -78,7 +78,7 @@ test('the reasons of failed deliveries and the states are those of the contract'
   assert.deepEqual(firstCells('| `state` | 意味 |'), DeliveryState.enum);
 });
 
-test('the defaults of the extension that the guides tell are those of the service', () => {
+test('the guides show the defaults of the extension correctly', () => {
   const {
     NOTIFIER_RECOVER_LIMIT: most,
     NOTIFIER_RECOVER_PER_SECOND: perSecond,
@@ -86,14 +86,14 @@ test('the defaults of the extension that the guides tell are those of the servic
     NOTIFIER_KEEP_DEAD_DAYS: dead,
   } = notifierConfig;
   const pages = { deliveries: source('../extension/deliveries'), events: source('../extension/events') };
-  const told = (page: keyof typeof pages, form: RegExp): string => form.exec(pages[page])?.[1] ?? '';
+  const documented = (page: keyof typeof pages, form: RegExp): string => form.exec(pages[page])?.[1] ?? '';
   assert.deepEqual(
     {
-      most: told('deliveries', /^\| 1 回で再送する通知 \| (\d+) 件/m),
-      perSecond: told('deliveries', /^\| 再送する速さ \| 1 秒に (\d+) 件/m),
-      delivered: told('deliveries', /置き換えられた通知では (\d+) 日/),
-      dead: told('deliveries', /受信されないまま終わった通知では (\d+) 日/),
-      events: told('events', /イベントは、通知の送信が終わってから (\d+) 日間/),
+      most: documented('deliveries', /^\| 1 回で再送する通知 \| (\d+) 件/m),
+      perSecond: documented('deliveries', /^\| 再送する速さ \| 1 秒に (\d+) 件/m),
+      delivered: documented('deliveries', /置き換えられた通知では (\d+) 日/),
+      dead: documented('deliveries', /受信されないまま終わった通知では (\d+) 日/),
+      events: documented('events', /イベントは、通知の送信が終わってから (\d+) 日間/),
     },
     Object.fromEntries(
       Object.entries({ most, perSecond, delivered, dead, events: delivered }).map(([name, key]) => [
@@ -117,7 +117,7 @@ describe('the test vector', () => {
   );
   const key = /認証キーは `([^`]+)`/.exec(guide)?.[1] ?? '';
 
-  test('is signed as the platform signs', () => {
+  test('has the signatures that the platform computes', () => {
     const { 'Content-Type': type, applicationId, ...signed } = headers;
     const expected = signatureHeaders({
       notificationId: headers['webhook-id'] ?? '',
@@ -130,10 +130,10 @@ describe('the test vector', () => {
       { type: 'application/json', applicationId: 'app-1', ...expected },
     );
   });
-  test('has the length that the text says', () => {
+  test('has the length in the text', () => {
     assert.match(guide, new RegExp(`改行のない ${Buffer.byteLength(body)} バイト`));
   });
-  test('is the one that the samples use', () => {
+  test('is used by the samples', () => {
     const samples = readGuide('preparation.mdx', guide).samples.filter(({ name }) => name === 'vector');
     for (const { code } of samples) {
       for (const part of [key, body, headers['X-TLPF-NOTIFICATION-KEY'], headers['webhook-signature']]) {
@@ -143,7 +143,7 @@ describe('the test vector', () => {
   });
 });
 
-test('the tutorial verifies by the functions that the preparation explains', () => {
+test('the tutorial uses the verification functions of the preparation page', () => {
   const code = (page: string, sample: string, language: string): string => {
     const { samples } = readGuide(page, source(page));
     return samples.find((one) => one.name === sample && one.language === language)?.code ?? '';
@@ -159,13 +159,13 @@ test('the tutorial verifies by the functions that the preparation explains', () 
       const bare = text.replace(/\n {4}""".*"""/, '');
       assert.ok(
         code('tutorial', 'receiver', language).includes(bare),
-        `${language}: the tutorial's is another`,
+        `${language}: the tutorial has another function`,
       );
     }
   }
 });
 
-test('the reasons of cancellations are those of the contract', () => {
+test('the guides show the reasons of cancellations correctly', () => {
   const reasons = contract('cws_notification').components.schemas.TransactionCanceled.properties.message
     .enum as string[];
   const shown = [...source('about').matchAll(/^\| `(The transaction was canceled [^`]+)` \|/gm)].map(
@@ -180,11 +180,11 @@ describe('recordings', () => {
     webhooks.soraRecGetMultiPresignedUrl.post.requestBody.content['application/json'].examples.request.value;
   const guide = source('sora');
 
-  test('the request that is shown is that of the contract', () => {
+  test('the request in the guide is the one in the OpenAPI document', () => {
     const shown = /```json title="要求の本文"\n([\s\S]*?)\n```/.exec(guide)?.[1] ?? '';
     assert.deepEqual(JSON.parse(shown), example);
   });
-  test('the answer that is shown is one that the platform takes for it', () => {
+  test('the platform accepts the response in the guide', () => {
     const { metaFile, connections } = example.channel;
     const files = [
       { file: metaFile, splitted: 0 },
@@ -197,7 +197,7 @@ describe('recordings', () => {
     assert.deepEqual(readSignedUrls(shown, files), { urls: shown });
     assert.ok('problem' in readSignedUrls({ ...shown, [metaFile]: undefined }, files));
   });
-  test('the request by which readers try their server is signed as the platform signs', {
+  test('the test request in the guide has a valid signature', {
     skip: missingTools('curl', 'openssl') ?? false,
   }, async (t) => {
     const key = '3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
@@ -220,7 +220,7 @@ describe('recordings', () => {
     assert.equal(headers['applicationid'], 'app-1');
     assert.deepEqual(JSON.parse(rawBody.toString()), example);
   });
-  test('the completion that is shown has the parts of the notification in the contract', () => {
+  test('the completion in the guide has the parts of the notification in the OpenAPI document', () => {
     const { multipart } =
       contract('cws_notification').webhooks.recording.post.requestBody.content['application/json'].examples;
     const { file, uploadId, parts } = multipart.value.channel.connections[0].webmFile;

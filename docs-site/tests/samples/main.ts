@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { run } from 'node:test';
 import { readGuides } from './extract.ts';
 
-// `node tests/samples/main.ts [word …]`: runs the tests of this folder (whose names hold a word) and counts.
+// `node tests/samples/main.ts [word …]`: runs the test files of this folder whose names contain one of the words.
 
 const folder = import.meta.dirname;
 const words = process.argv.slice(2);
@@ -18,11 +18,11 @@ const samples = readGuides(resolve(folder, '../../content/docs')).flatMap(({ fil
   all.map((sample) => ({ ...sample, file })),
 );
 const unrun = samples.filter(({ norun }) => norun !== undefined);
-say(`samples: ${samples.length - unrun.length} to run, ${unrun.length} not to`);
+say(`samples: ${samples.length - unrun.length} to run, ${unrun.length} not run`);
 for (const { file, line, name, norun } of unrun) say(`  not run: ${file}:${line} ${name}: ${norun}`);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
-// Told to stop, the tests end first, and with them what they started.
+// On SIGINT and SIGTERM, ends the tests and their child processes first.
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 const tests = run({ files, concurrency: false, signal: stop.signal });
@@ -32,7 +32,7 @@ tests.on('test:pass', ({ name, details, skip }) => {
   if (typeof skip === 'string') say(`  skipped: ${name}: ${skip}`);
 });
 tests.on('test:fail', ({ name, file, details }) => {
-  // A suite fails with its tests; alone it fails by its own preparation.
+  // A suite also fails if its tests fail. Counts only suites whose setup failed.
   if (details.error.message.match(/\d+ subtests? failed/)) return;
   counts.failed += 1;
   const cause = details.error.cause as Error | undefined;
@@ -41,7 +41,7 @@ tests.on('test:fail', ({ name, file, details }) => {
   );
 });
 for await (const _ of tests) {
-  // Read to its end.
+  // Waits for the end of the run.
 }
 say(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 if (stop.signal.aborted) process.exit(130);

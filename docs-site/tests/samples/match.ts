@@ -1,22 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Output } from './extract.ts';
 
-/** Undefined where what came is what the guide shows, else what differs. */
-export function difference(shown: Pick<Output, 'format' | 'text' | 'any'>, came: string): string | undefined {
+/** Compares an output with the guide. Returns a description of the differences; undefined if there are none. */
+export function difference(
+  shown: Pick<Output, 'format' | 'text' | 'any'>,
+  output: string,
+): string | undefined {
   if (shown.format !== 'json') {
-    return trimmed(shown.text) === trimmed(came)
+    return trimmed(shown.text) === trimmed(output)
       ? undefined
-      : `shown:\n${trimmed(shown.text)}\ncame:\n${trimmed(came)}`;
+      : `expected:\n${trimmed(shown.text)}\nactual:\n${trimmed(output)}`;
   }
   const expected: unknown = JSON.parse(shown.text);
   let actual: unknown;
   try {
-    actual = JSON.parse(came);
+    actual = JSON.parse(output);
   } catch {
-    return `no JSON came:\n${came}`;
+    return `the output is not JSON:\n${output}`;
   }
   const different = [...compare(expected, actual, shown.any, '')];
-  return different.length === 0 ? undefined : `${different.join('\n')}\ncame:\n${came.trim()}`;
+  return different.length === 0 ? undefined : `${different.join('\n')}\nactual:\n${output.trim()}`;
 }
 
 const trimmed = (text: string): string => text.trimEnd().replace(/[ \t\r]+$/gm, '');
@@ -29,15 +32,15 @@ function* compare(
 ): Generator<string> {
   if (!isObject(expected) || !isObject(actual) || Array.isArray(expected) !== Array.isArray(actual)) {
     if (!isDeepStrictEqual(expected, actual)) {
-      yield `${at || 'the whole'}: shown ${JSON.stringify(expected)}, came ${JSON.stringify(actual)}`;
+      yield `${at || '/'}: expected ${JSON.stringify(expected)}, actual ${JSON.stringify(actual)}`;
     }
     return;
   }
   for (const name of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
-    const place = `${at}/${name}`;
-    if (!Object.hasOwn(actual, name)) yield `${place} did not come`;
-    else if (!Object.hasOwn(expected, name)) yield `${place} came, but is not shown`;
-    else if (!any.has(name)) yield* compare(expected[name], actual[name], any, place);
+    const path = `${at}/${name}`;
+    if (!Object.hasOwn(actual, name)) yield `${path} is missing`;
+    else if (!Object.hasOwn(expected, name)) yield `${path} is not in the guide`;
+    else if (!any.has(name)) yield* compare(expected[name], actual[name], any, path);
   }
 }
 

@@ -6,24 +6,24 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
-import { type Front, startFront } from './front.ts';
+import { startTunnel, type Tunnel } from './tunnel.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
-/** What the reader's values are filled with: demo.json of `make up`. */
+/** Reader values: demo.json of `make up`. */
 type Demo = Readonly<Record<string, string>>;
 
-/** A platform of the test's own, as `make up` starts it, prepared by its operators. */
+/** A separate platform for the test, started with `make up` and configured as operators do. */
 export interface Platform {
-  /** Where samples' own servers listen. */
+  /** Port on which the servers of samples listen. */
   readonly port: number;
-  /** What stands in for Sora needs it. */
+  /** Settings for the Sora simulator. */
   readonly sora: { readonly endpointId: string; readonly secret: string; readonly webhookUrl: string };
-  /** Says where the recorded files of the endpoint are read. */
+  /** Sets the address from which the platform reads the recorded files of the Sora endpoint. */
   archivesAt(url: string): Promise<void>;
   /**
-   * An application as it is given to a reader: a key of its own, `deviceEvent` alone is set. With `givenUp`, the
-   * two callbacks of a command were not received. Answers the values.
+   * Resets the application to the state of a new reader: a new key, only `deviceEvent` set. With `givenUp`, the
+   * platform has also given up the two callbacks of a command. Returns the reader values.
    */
   renew(options?: { readonly givenUp?: boolean }): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
@@ -35,11 +35,11 @@ const soraOffset = 5;
 
 export async function startPlatform(): Promise<Platform> {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-samples-up-'));
-  const front = await startFront();
+  const tunnel = await startTunnel();
   let up: ChildProcess | undefined;
   const stop = async (): Promise<void> => {
     await end(up);
-    await front.close();
+    await tunnel.close();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -49,12 +49,12 @@ export async function startPlatform(): Promise<Platform> {
     const addEndpoint = await addSora(`http://127.0.0.1:${first + adminOffset}`, folder, secret);
     const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo;
     return {
-      port: front.port,
+      port: tunnel.port,
       sora: { endpointId: 'sora-1', secret, webhookUrl: `http://127.0.0.1:${first + soraOffset}` },
       archivesAt: (url) => addEndpoint('--archive-url', url),
       renew: async ({ givenUp = false } = {}) => {
-        const values = await renew(demo, front);
-        if (givenUp) await giveUpCallbacks(demo, front);
+        const values = await renew(demo, tunnel);
+        if (givenUp) await giveUpCallbacks(demo, tunnel);
         return values;
       },
       stop,
@@ -65,7 +65,7 @@ export async function startPlatform(): Promise<Platform> {
   }
 }
 
-/** Runs `make up` until it has shown a first command's callback. */
+/** Starts `make up`. Resolves when the platform is ready: after the callback of its first command. */
 function makeUp(port: number, folder: string): Promise<ChildProcess> {
   const args = ['--no-print-directory', 'up', `PORT=${port}`, `DATA_DIR=${folder}`];
   const child = spawn('make', args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -93,7 +93,7 @@ function makeUp(port: number, folder: string): Promise<ChildProcess> {
   });
 }
 
-/** However the test ends, the platform does not outlive it; its data are of no use to anybody. */
+/** Kills the platform and deletes its data when the test process exits. */
 function endWithTest(child: ChildProcess, folder: string): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   process.once('exit', () => {
@@ -103,7 +103,7 @@ function endWithTest(child: ChildProcess, folder: string): void {
   });
 }
 
-/** As Ctrl-C does: the whole group. */
+/** Sends SIGINT to the process group, as Ctrl-C does, and waits for its end. */
 async function end(child: ChildProcess | undefined): Promise<void> {
   if (!child?.pid || child.exitCode !== null || child.signalCode !== null) return;
   const { pid } = child;
@@ -114,7 +114,7 @@ async function end(child: ChildProcess | undefined): Promise<void> {
 
 type Endpoint = (...more: string[]) => Promise<void>;
 
-/** Two versions to make channels on; the pages show the same. Answers what changes the first one. */
+/** Adds two Sora endpoints with the versions that the guides show. Returns a function that changes the first one. */
 async function addSora(admin: string, folder: string, secret: string): Promise<Endpoint> {
   const secretFile = join(folder, 'sora.secret');
   writeFileSync(secretFile, secret, { mode: 0o600 });
@@ -146,7 +146,7 @@ const nothingSet = {
   fileUploadGetUrl: null,
 };
 
-/** Calls the API as the application's own server, with the given scopes. */
+/** Returns a function that calls the API as the application, with the given scopes. */
 export async function callsOf<T = Record<string, string>>(values: Demo, scope: string) {
   const { apiUrl, tokenUrl = '', clientId, clientSecret, applicationId } = values;
   const issued = await fetch(tokenUrl, {
@@ -166,21 +166,21 @@ export async function callsOf<T = Record<string, string>>(values: Demo, scope: s
   };
 }
 
-async function renew(demo: Demo, front: Front): Promise<Record<string, string>> {
+async function renew(demo: Demo, tunnel: Tunnel): Promise<Record<string, string>> {
   const call = await callsOf(demo, 'cws:application:write');
-  await call('PATCH', '', { ...nothingSet, deviceEvent: front.url });
+  await call('PATCH', '', { ...nothingSet, deviceEvent: tunnel.url });
   const { authenticationKey = '' } = await call('POST', '/refresh_authkey');
-  front.keys = [authenticationKey];
-  return { ...demo, integratorUrl: front.url, authenticationKey };
+  tunnel.keys = [authenticationKey];
+  return { ...demo, integratorUrl: tunnel.url, authenticationKey };
 }
 
-/** Has the endpoint refuse the callbacks of a command for good. */
-async function giveUpCallbacks(demo: Demo, front: Front): Promise<void> {
+/** Makes the platform give up the callbacks of a command. */
+async function giveUpCallbacks(demo: Demo, tunnel: Tunnel): Promise<void> {
   const call = await callsOf<{
     readonly transactionId?: number;
     readonly deliveries?: readonly { readonly state: string }[];
   }>(demo, 'cws:application:read cws:device:write');
-  front.isGone = true;
+  tunnel.givesUp = true;
   try {
     const body = { package: 'com.example.app', launchType: 'activity' };
     const { transactionId } = await call('PUT', `/devices/${demo['deviceId']}/commands`, body);
@@ -189,11 +189,11 @@ async function giveUpCallbacks(demo: Demo, front: Front): Promise<void> {
       return deliveries.length === 2 && deliveries.every(({ state }) => state === 'dead');
     });
   } finally {
-    front.isGone = false;
+    tunnel.givesUp = false;
   }
 }
 
-/** The first of the ports that `make up` takes: six in a row and the admin port apart. */
+/** Finds the first of the ports for `make up`: six consecutive ports and the admin port. */
 async function freeRange(): Promise<number> {
   for (let first = 20_000 + 10 * (process.pid % 2000); first < 60_000; first += 10) {
     const wanted = [0, 1, 2, 3, 4, 5, adminOffset].map((offset) => first + offset);

@@ -11,11 +11,11 @@ import { startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import type { Guide } from './extract.ts';
 import { callsOf, type Platform } from './platform.ts';
 
-// The functions that the guide shows for recordings, against a recording that the platform uploads.
+// Runs the functions of the guide for recordings with a recording that the platform uploads.
 
 type Language = 'js' | 'python';
 
-/** Put in the place of the guide's stand-in for a storage: what readers do with their storage's library. */
+/** Replacement of the storage placeholder in the guide, where readers use the library of their storage. */
 const storages: Readonly<Record<Language, { shown: RegExp; own: string; loop: string; file: string }>> = {
   js: {
     file: 'recordings.mjs',
@@ -70,7 +70,7 @@ for line in sys.stdin:
   },
 };
 
-/** More than one part of 10 MiB. */
+/** Larger than one part of 10 MiB. */
 const webmBytes = 11 * 1024 * 1024;
 const timeoutMs = 300_000;
 
@@ -81,10 +81,10 @@ export function testRecordings(platform: Platform, guide: Guide, language: Langu
     const storage = await startStorage();
     t.after(() => storage.close());
     storage.keys.push(values['authenticationKey'] ?? '');
-    const told = Promise.withResolvers<Received>();
+    const notified = Promise.withResolvers<Received>();
     const integrator = await startIntegrator({
       keys: storage.keys,
-      onArrival: (arrival) => arrival.verified && told.resolve(arrival),
+      onArrival: (arrival) => arrival.verified && notified.resolve(arrival),
     });
     t.after(() => integrator.close());
     const sora = new SoraSimulator(platform.sora);
@@ -94,7 +94,7 @@ export function testRecordings(platform: Platform, guide: Guide, language: Langu
     const functions = start(guide, language, python, storage.origin);
     t.after(() => functions.stop());
     storage.answer = (response, body) => {
-      functions.ask(body).then(
+      functions.call(body).then(
         (urls) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(urls)),
         () => response.writeHead(500).end(),
       );
@@ -110,11 +110,11 @@ export function testRecordings(platform: Platform, guide: Guide, language: Langu
     for (const webhook of [sora.created(connection), ...recording.webhooks]) {
       assert.equal(await webhook.send(), 200);
     }
-    const { body } = await told.promise;
+    const { body } = await notified.promise;
     assert.equal(body.message, undefined);
     assert.ok(storage.requests.every(({ verified }) => verified));
 
-    const [completion, ...others] = (await functions.ask(body)) as Completion[];
+    const [completion, ...others] = (await functions.call(body)) as Completion[];
     assert.deepEqual(others, []);
     const [file] = recording.webmFiles;
     const parts = storage.stored.filter((one) => one.file === file);
@@ -138,7 +138,7 @@ interface Completion {
   readonly Key: string;
 }
 
-/** The guide's functions as a program that answers lines of JSON. */
+/** Runs the guide's functions as a program that reads lines of JSON and writes a line of JSON for each. */
 function start(guide: Guide, language: Language, python: string, storage: string) {
   const { shown, own, loop, file } = storages[language];
   const code = guide.samples
@@ -163,7 +163,7 @@ function start(guide: Guide, language: Language, python: string, storage: string
     for (const one of waiting.splice(0)) one.reject(new Error(`${file} ended`));
   });
   return {
-    ask: (body: unknown): Promise<unknown> =>
+    call: (body: unknown): Promise<unknown> =>
       new Promise((resolve, reject) => {
         waiting.push({ resolve, reject });
         child.stdin?.write(`${JSON.stringify(body)}\n`);

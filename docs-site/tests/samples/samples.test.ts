@@ -8,10 +8,10 @@ import { testRecordings } from './recordings.ts';
 import { type Outcome, runSession } from './session.ts';
 import { findExpress, findFlask, findHc, findProgram, findPython, type Tool } from './tools.ts';
 
-// Every sample of the guides, in page order, against a platform of its own.
+// Runs every sample of the guides, in page order, with a separate platform.
 
 const guides = readGuides(resolve(import.meta.dirname, '../../content/docs'));
-/** Set by tests/tools: the samples are listed, so nothing is installed or started. */
+/** Set by tests/tools to list the samples without installing or starting anything. */
 const onlyListed = process.env['CHECK_LIST'] ? { missing: 'only listed' } : undefined;
 const [express, flask, python, curl, openssl, hc] = await Promise.all([
   onlyListed ?? findExpress(),
@@ -22,7 +22,7 @@ const [express, flask, python, curl, openssl, hc] = await Promise.all([
   onlyListed ?? findHc(),
 ]);
 
-/** Why the samples of a page cannot run on this machine in a language; undefined: they can. */
+/** Reason why the samples of a page cannot run in a language on this machine; undefined if they can. */
 function missing({ samples }: Guide, language: Language): string | undefined {
   const code = samples
     .filter((sample) => sample.language === language && sample.norun === undefined)
@@ -37,7 +37,7 @@ function missing({ samples }: Guide, language: Language): string | undefined {
   return undefined;
 }
 
-/** The package that a sample uploads. Each language names a version of its own: none is ever overwritten. */
+/** Package that a sample uploads. Each language uses a separate version, because versions cannot be overwritten. */
 async function filesOf({ samples }: Guide, language: Language): Promise<Record<string, Uint8Array>> {
   const upload = samples.find((sample) => sample.language === language && sample.name === 'upload');
   const versionName = /version\W+(\d[\d.]*)/.exec(upload?.code ?? '')?.[1];
@@ -75,7 +75,7 @@ for (const guide of guides) {
           skip: norun !== undefined && `not run: ${norun}`,
         }, () => {
           const outcome = outcomes.find(({ sample }) => sample.name === name);
-          assert.ok(outcome, 'it was not run');
+          assert.ok(outcome, 'the sample was not run');
           if (outcome.problem !== undefined) assert.fail(outcome.problem);
         });
       }

@@ -5,29 +5,29 @@ import { join } from 'node:path';
 import { fill, type Guide, type Language, type Sample } from './extract.ts';
 import { difference } from './match.ts';
 
-/** What a session needs of the machine. */
+/** Tools and files for a session. */
 export interface SessionTools {
-  /** node_modules with what Node samples import. */
+  /** `node_modules` folder with the packages that Node samples import. */
   readonly nodeModules?: string;
-  /** The Python to run. */
+  /** Path of Python. */
   readonly python?: string;
-  /** A folder with further commands. */
+  /** Folder with additional commands. */
   readonly commands?: string;
-  /** Where the sample's own server listens. */
+  /** Port on which the server of a sample listens. */
   readonly port?: number;
   readonly deadlineMs?: number;
-  /** What the page expects in the reader's folder, by name. */
+  /** Files that the page expects in the reader's folder, by name. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
-/** How a sample ended. */
+/** Result of a sample. */
 export interface Outcome {
   readonly sample: Sample;
-  /** Undefined: it did what the guide says. */
+  /** Description of the failure; undefined if the sample did what the guide says. */
   readonly problem: string | undefined;
 }
 
-/** Between the outputs of two samples; no sample prints it. */
+/** Separator between the outputs of two samples. No sample prints it. */
 const separator = '\x1e';
 const defaultDeadlineMs = 300_000;
 
@@ -40,8 +40,8 @@ const programs: Readonly<
 };
 
 /**
- * Runs the samples of one guide and language in page order as one program, as a reader would who
- * follows the page from top to bottom, and judges what each printed.
+ * Runs the samples of one guide and language in page order, as one program, and checks the output of each. A reader who
+ * follows the page from top to bottom does the same.
  */
 export async function runSession(
   guide: Guide,
@@ -59,7 +59,7 @@ export async function runSession(
       writeFileSync(join(folder, name), content);
     if (tools.nodeModules) symlinkSync(tools.nodeModules, join(folder, 'node_modules'));
     const ended = await execute(folder, language, tools);
-    return judge(guide, samples, values, ended);
+    return checkOutputs(guide, samples, values, ended);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -68,7 +68,7 @@ export async function runSession(
 interface Ended {
   readonly stdout: string;
   readonly stderr: string;
-  /** Why it ended otherwise than well. */
+  /** Reason of the failure; undefined if the program succeeded. */
   readonly failure: string | undefined;
 }
 
@@ -77,7 +77,7 @@ function execute(folder: string, language: Language, tools: SessionTools): Promi
   const command = { bash: 'bash', js: process.execPath, python: tools.python ?? 'python3' }[language];
   const { PATH = '', HOME = '', TMPDIR } = process.env;
   const env = {
-    // Programs keep what they store in the folder of the session.
+    // Programs store their files in the folder of the session.
     ...{ XDG_CONFIG_HOME: join(folder, '.config'), XDG_STATE_HOME: join(folder, '.state') },
     ...{
       PATH: tools.commands ? `${tools.commands}:${PATH}` : PATH,
@@ -90,7 +90,7 @@ function execute(folder: string, language: Language, tools: SessionTools): Promi
     ...(tools.port && { PORT: String(tools.port) }),
   };
   return new Promise((resolve, reject) => {
-    // A group of its own, so that what it left running in the background ends with it.
+    // A separate process group, so that background processes of the sample can be ended too.
     const child = spawn(command, [file], {
       cwd: folder,
       env,
@@ -137,11 +137,11 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nobody is left.
+    // The group has already ended.
   }
 }
 
-function judge(
+function checkOutputs(
   guide: Guide,
   samples: readonly Sample[],
   values: Readonly<Record<string, string>>,
@@ -152,18 +152,19 @@ function judge(
     const [label = '', ...lines] = piece.split('\n');
     printed.set(label, lines.join('\n'));
   }
-  const wentThrough = printed.has('end');
+  const isComplete = printed.has('end');
   const lastBegun = samples.findLastIndex((_, index) => printed.has(`begin ${index}`));
   return samples.map((sample, index) => {
-    const came = printed.get(`begin ${index}`);
+    const output = printed.get(`begin ${index}`);
     const problem = () => {
-      const broken =
+      const isFailed =
         failure !== undefined &&
-        (wentThrough ? index === samples.length - 1 : index === Math.max(lastBegun, 0));
-      if (broken) return `${failure}\n${came ?? ''}${stderr}`;
-      if (came === undefined) return `not reached, since "${samples[Math.max(lastBegun, 0)]?.name}" failed`;
+        (isComplete ? index === samples.length - 1 : index === Math.max(lastBegun, 0));
+      if (isFailed) return `${failure}\n${output ?? ''}${stderr}`;
+      if (output === undefined)
+        return `not reached, because "${samples[Math.max(lastBegun, 0)]?.name}" failed`;
       const shown = guide.outputs.get(sample.name);
-      return shown && difference({ ...shown, text: fill(shown.text, values) }, came);
+      return shown && difference({ ...shown, text: fill(shown.text, values) }, output);
     };
     return { sample, problem: problem() };
   });

@@ -9,19 +9,19 @@ import { npmEnvironment } from '../support/npm.ts';
 
 const run = promisify(execFile);
 
-/** Kept between runs; nothing of it is committed. Not in .cache: Gatsby empties that when it builds again. */
+/** Installed tools, reused by later runs; not committed. Not in .cache, which Gatsby deletes in each build. */
 const cache = resolve(import.meta.dirname, '../../node_modules/.cache/samples');
 
-/** The frameworks that readers are told to install. */
+/** Frameworks that the guides tell readers to install. */
 const express = 'express@5';
 const flask = 'flask>=3.1,<4';
 
-/** What is there, or why it is not. */
+/** Path of a tool, or the reason why it is missing. */
 export type Tool = { readonly path: string } | { readonly missing: string };
 
 const installMs = 300_000;
 
-/** node_modules with Express. */
+/** Returns the path of `node_modules` with Express. */
 export async function findExpress(): Promise<Tool> {
   return kept('npm', 'node_modules', async (folder) => {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
@@ -30,7 +30,7 @@ export async function findExpress(): Promise<Tool> {
   });
 }
 
-/** A Python that has Flask. */
+/** Returns the path of a Python with Flask. */
 export async function findFlask(): Promise<Tool> {
   const python = await findPython();
   if ('missing' in python) return python;
@@ -41,7 +41,7 @@ export async function findFlask(): Promise<Tool> {
   });
 }
 
-/** The folder of `hc`, installed from its package as a reader does; made again, since it is of this source. */
+/** Builds the package of `hc`, installs it as a reader does, and returns the folder of the command. */
 export async function findHc(): Promise<Tool> {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-hc-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -78,7 +78,10 @@ async function found(command: string, args: string[], what: string): Promise<Too
   }
 }
 
-/** Installed whole or not at all: `done` is written last. A virtual environment cannot be moved. */
+/**
+ * Installs a tool into the cache, unless it is already there. Writes `done` last, so that an incomplete installation is
+ * not used. Installs in place, because a virtual environment cannot be moved.
+ */
 async function kept(name: string, path: string, install: (folder: string) => Promise<void>): Promise<Tool> {
   const folder = join(cache, name);
   const done = join(folder, '.installed');

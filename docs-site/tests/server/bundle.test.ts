@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { dist } from '../support/site.ts';
 
-/** As in an image: the built folder alone, somewhere else, without sources and packages. */
+/** Tests a copy of the built folder without sources and packages, as in a container image. */
 describe('the built server', () => {
   let folder: string;
   before(() => {
@@ -26,7 +26,7 @@ describe('the built server', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
 
-  test('serves the site beside it, and ends on SIGTERM', { timeout: 60_000 }, async () => {
+  test('serves the site of its folder, and ends on SIGTERM', { timeout: 60_000 }, async () => {
     const [port, adminPort] = await freePorts(2);
     const child = run({ SITE_LISTEN: `127.0.0.1:${port}`, ADMIN_LISTEN: `127.0.0.1:${adminPort}` });
     const ended = once(child, 'exit');
@@ -52,9 +52,9 @@ describe('the built server', () => {
   for (const [setting, value, reason] of [
     ['STOP_GRACE_MS', 'soon', /^STOP_GRACE_MS: "soon"/],
     ['SITE_LISTEN', 'nonsense', /^SITE_LISTEN: "nonsense"/],
-    ['SITE_DIST', '/no/such/folder', /^There is no whole built site in \/no\/such\/folder .*make site/],
+    ['SITE_DIST', '/no/such/folder', /^There is no complete built site in \/no\/such\/folder .*make site/],
   ] as const) {
-    test(`ends with one line about a wrong ${setting}`, { timeout: 60_000 }, async () => {
+    test(`logs one line for a wrong ${setting} and exits`, { timeout: 60_000 }, async () => {
       const child = run({ [setting]: value });
       assert.ok(child.stdout);
       const [written, ended] = await Promise.all([text(child.stdout), once(child, 'exit')]);

@@ -53,7 +53,7 @@ after(async () => {
 
 const get = (path: string, init: RequestInit = {}) => fetch(site.url + path, { redirect: 'manual', ...init });
 
-/** A request whose path no client library has tidied. */
+/** Sends a request with an unchanged path. `fetch` would normalize the path. */
 async function raw(path: string): Promise<{ status: number; body: string; location: string | undefined }> {
   const sent = request({ host: '127.0.0.1', port: site.port, path });
   sent.end();
@@ -65,20 +65,20 @@ async function raw(path: string): Promise<{ status: number; body: string; locati
 
 describe('server: addresses', () => {
   for (const path of ['/a.html', '/a/index.html', '/a/index', '/a/index/', '/a/index.html/', '/a/', '/a//']) {
-    test(`${path} leads to /a and keeps the query`, async () => {
+    test(`${path} redirects to /a and keeps the query`, async () => {
       const response = await get(`${path}?x=1&y=%2F`);
       assert.equal(response.status, 301);
       assert.equal(response.headers.get('location'), '/a?x=1&y=%2F');
     });
   }
   for (const path of ['/index.html', '/index', '/index/']) {
-    test(`${path} leads to /`, async () => {
+    test(`${path} redirects to /`, async () => {
       const response = await get(`${path}?x=1`);
       assert.equal(response.status, 301);
       assert.equal(response.headers.get('location'), '/?x=1');
     });
   }
-  test('a name that ends in index is a name', () => {
+  test('a name that ends with index is not shortened', () => {
     assert.deepEqual(
       routeOf('/a/my-index', (file) => file === '/a/my-index/index.html'),
       { to: 'file', file: '/a/my-index/index.html' },
@@ -94,21 +94,21 @@ describe('server: addresses', () => {
     assert.equal((await raw('http:///a')).status, 404);
     assert.equal((await raw('ftp://any.example/a')).status, 404);
   });
-  test('slashes at the beginning lead to no other host', async () => {
+  test('slashes at the beginning do not redirect to another host', async () => {
     assert.equal((await raw('//evil.example/')).location, '/evil.example');
     assert.equal((await raw('/%2Fevil.example/')).location, '/evil.example');
     assert.equal((await raw('/\\evil.example/')).status, 404);
   });
-  test('an unknown path is answered by the not-found page with 404', async () => {
+  test('an unknown path gets the not-found page with the status 404', async () => {
     const response = await get('/nothing');
     assert.equal(response.status, 404);
     assert.equal(await response.text(), contents['/404.html']);
     assert.equal(response.headers.get('cache-control'), 'no-store');
   });
-  test('the not-found page itself has no address', async () => {
+  test('the not-found page has no address', async () => {
     assert.equal((await get('/404')).status, 404);
   });
-  test('no path leaves the folder', async () => {
+  test('no path leads outside the folder', async () => {
     for (const path of [
       '/../secret',
       '/..%2fsecret',
@@ -124,7 +124,7 @@ describe('server: addresses', () => {
       assert.doesNotMatch(body, /outside the folder|etags/);
     }
   });
-  test('a path in Japanese is found', async () => {
+  test('a Japanese path is found', async () => {
     const response = await get(`/${encodeURIComponent('日本.txt')}`);
     assert.equal(response.status, 200);
     assert.equal(await response.text(), '文書');
@@ -140,7 +140,7 @@ describe('server: addresses', () => {
 
 describe('server: methods, compression, caching', () => {
   // protects against site/methods
-  test('only GET and HEAD are answered', async () => {
+  test('only GET and HEAD are allowed', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const response = await get('/a', { method });
       assert.equal(response.status, 405, method);
@@ -151,19 +151,19 @@ describe('server: methods, compression, caching', () => {
     assert.equal(await head.text(), '');
   });
   for (const encoding of ['br', 'gzip'] as const) {
-    test(`a file is sent as ${encoding} where the client can read it`, async () => {
+    test(`a file is sent as ${encoding} if the client accepts it`, async () => {
       const response = await get('/a', { headers: { 'accept-encoding': encoding } });
       assert.equal(response.headers.get('content-encoding'), encoding);
       assert.equal(response.headers.get('vary')?.toLowerCase(), 'accept-encoding');
       assert.equal(await response.text(), large);
     });
   }
-  test('a client that reads no compression gets none', async () => {
+  test('a client that accepts no compression gets the uncompressed file', async () => {
     const response = await get('/a', { headers: { 'accept-encoding': 'identity' } });
     assert.equal(response.headers.get('content-encoding'), null);
     assert.equal(await response.text(), large);
   });
-  test('br comes before gzip', async () => {
+  test('br is preferred to gzip', async () => {
     assert.equal(
       (await get('/a', { headers: { 'accept-encoding': 'gzip, br' } })).headers.get('content-encoding'),
       'br',
@@ -178,19 +178,19 @@ describe('server: methods, compression, caching', () => {
     ['*', 'br'],
     ['abracadabra', null],
   ] as const) {
-    test(`Accept-Encoding ${accepted} is answered by ${encoding ?? 'no coding'}`, async () => {
+    test(`Accept-Encoding ${accepted} returns ${encoding ?? 'no coding'}`, async () => {
       const response = await get('/a', { headers: { 'accept-encoding': accepted } });
       assert.equal(response.headers.get('content-encoding'), encoding);
       assert.equal(await response.text(), large);
     });
   }
-  test('a client that refuses every coding is told so', async () => {
+  test('a client that accepts no coding gets 406', async () => {
     assert.equal(
       (await get('/a', { headers: { 'accept-encoding': 'gzip;q=0, br;q=0, identity;q=0' } })).status,
       406,
     );
   });
-  test('a known ETag is answered by 304 without a body', async () => {
+  test('a matching ETag returns 304 without a body', async () => {
     const etag = (await get('/a')).headers.get('etag') ?? '';
     const response = await get('/a', { headers: { 'if-none-match': `"other", ${etag}` } });
     assert.equal(response.status, 304);
@@ -198,14 +198,14 @@ describe('server: methods, compression, caching', () => {
     const strong = etag.replace('W/', '');
     assert.equal((await get('/a', { headers: { 'if-none-match': strong } })).status, 304);
   });
-  test('files with a hash in the name are immutable, pages are asked for again', async () => {
+  test('files with a hash in the name are immutable, and pages must be revalidated', async () => {
     assert.match((await get('/app-0123456789abcdef0123.js')).headers.get('cache-control') ?? '', /immutable/);
     assert.match((await get('/a')).headers.get('cache-control') ?? '', /max-age=0, must-revalidate/);
     assert.match(cacheControl('/fragments/docs.0123456789.txt'), /immutable/);
     assert.doesNotMatch(cacheControl('/page-data/a/page-data.json'), /immutable/);
     assert.doesNotMatch(cacheControl('/llms.txt'), /immutable/);
   });
-  test('a range of a compressed file is not sent', async () => {
+  test('range requests return the whole file', async () => {
     const response = await get('/a', { headers: { range: 'bytes=0-10', 'accept-encoding': 'br' } });
     assert.equal(response.status, 200);
     assert.equal(await response.text(), large);
@@ -214,7 +214,7 @@ describe('server: methods, compression, caching', () => {
 
 describe('server: headers', () => {
   // protects against site/scripts
-  test('every answer has the policies', async () => {
+  test('every response has the policies', async () => {
     for (const [path, init] of [
       ['/a', {}],
       ['/nothing', {}],
@@ -231,25 +231,25 @@ describe('server: headers', () => {
     }
   });
   for (const [what, status, bytes] of [
-    ['a target that is none', 400, 'GET a b c HTTP/1.1\r\nHost: a\r\n\r\n'],
-    ['no host', 400, 'GET /a HTTP/1.1\r\n\r\n'],
-    ['too large a header', 431, `GET /a HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
-    ['an expectation', 417, 'GET /a HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n'],
+    ['an invalid request line', 400, 'GET a b c HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a missing Host header', 400, 'GET /a HTTP/1.1\r\n\r\n'],
+    ['a header that is too large', 431, `GET /a HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['an Expect header', 417, 'GET /a HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n'],
     ['CONNECT', 405, 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'],
   ] as const) {
-    test(`so does the refusal of ${what}, and it is counted`, async () => {
+    test(`${what} gets ${status} with the policies, and is counted`, async () => {
       const socket = connect(site.port, '127.0.0.1');
       socket.write(bytes);
-      let said = '';
+      let received = '';
       socket.on('data', (chunk) => {
-        said += chunk;
-        if (said.includes('\r\n\r\n')) socket.end();
+        received += chunk;
+        if (received.includes('\r\n\r\n')) socket.end();
       });
       await once(socket, 'close');
-      assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `));
-      assert.match(said, /content-security-policy: default-src 'none'/);
-      assert.match(said, /x-content-type-options: nosniff/);
-      assert.equal(/^allow: GET, HEAD\r$/m.test(said), status === 405);
+      assert.match(received, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(received, /content-security-policy: default-src 'none'/);
+      assert.match(received, /x-content-type-options: nosniff/);
+      assert.equal(/^allow: GET, HEAD\r$/m.test(received), status === 405);
       assert.match(await site.metrics.metrics(), new RegExp(`status="${status}"\\} [1-9]`));
     });
   }
@@ -261,28 +261,28 @@ describe('server: headers', () => {
     assert.match(policy, /connect-src 'self' https:\/\/news\.example/);
     assert.doesNotMatch((await get('/')).headers.get('content-security-policy') ?? '', /sha256-AAA/);
   });
-  test('markdown, text and JSON have their types', async () => {
+  test('a Markdown file has the type text/markdown', async () => {
     assert.equal((await get('/a.md')).headers.get('content-type'), 'text/markdown; charset=utf-8');
   });
 });
 
 describe('server: operation', () => {
-  test('answers are counted by status', async () => {
+  test('responses are counted by status', async () => {
     assert.match(await site.metrics.metrics(), /site_http_responses_total\{status="200"\} \d+/);
   });
   for (const [what, damage] of [
     ['an empty list', (made: string) => writeFileSync(join(made, 'server.json'), '{}')],
-    ['a list that is no JSON', (made: string) => writeFileSync(join(made, 'server.json'), '{"etags":')],
-    ['a page that is gone', (made: string) => rmSync(join(made, 'site/a/index.html'))],
+    ['a list that is not JSON', (made: string) => writeFileSync(join(made, 'server.json'), '{"etags":')],
+    ['a missing page', (made: string) => rmSync(join(made, 'site/a/index.html'))],
   ] as const) {
-    test(`a damaged site is named: ${what}`, async () => {
+    test(`a damaged site is rejected: ${what}`, async () => {
       const made = makeDist();
       damage(made);
-      await assert.rejects(startSite(made), /no whole built site in .*make site/);
+      await assert.rejects(startSite(made), /no complete built site in .*make site/);
       rmSync(made, { recursive: true });
     });
   }
-  test('a build that is removed while it is served is served on', async () => {
+  test('a build that is deleted is still served', async () => {
     const made = makeDist();
     const own = await startSite(made);
     rmSync(made, { recursive: true });
@@ -293,7 +293,7 @@ describe('server: operation', () => {
     }
     await own.stop();
   });
-  test('readers who leave in the middle leave nothing behind', { timeout: 60_000 }, async () => {
+  test('cancelled requests leave no open files', { timeout: 60_000 }, async () => {
     const files = () => readdirSync('/proc/self/fd').length;
     const before = files();
     for (let i = 0; i < 200; i += 1) {
@@ -305,11 +305,11 @@ describe('server: operation', () => {
     do assert.equal((await get('/a')).status, 200);
     while (files() > before + 20);
   });
-  test('clients that keep asking do not hold up the stop', { timeout: 60_000 }, async () => {
+  test('clients that keep sending requests do not delay the shutdown', { timeout: 60_000 }, async () => {
     const own = await startSite(folder);
     const agent = new Agent({ keepAlive: true });
-    let asking = true;
-    const ask = () =>
+    let isOpen = true;
+    const sendRequest = () =>
       new Promise<boolean>((done) => {
         httpGet({ host: '127.0.0.1', port: own.port, path: '/a', agent }, (answer) => {
           answer
@@ -317,16 +317,16 @@ describe('server: operation', () => {
             .on('error', () => done(false))
             .resume();
         }).on('error', () => {
-          // Refused: the port is closed.
-          asking = false;
+          // The connection was rejected: the port is closed.
+          isOpen = false;
           done(true);
         });
       });
     const client = async () => {
-      while (asking) assert.ok(await ask(), 'cut off');
+      while (isOpen) assert.ok(await sendRequest(), 'the response was cut off');
     };
     const clients = Promise.all(Array.from({ length: 8 }, client));
-    await ask();
+    await sendRequest();
     await own.stop(600_000);
     await clients;
     agent.destroy();

@@ -8,25 +8,25 @@ import {
 } from 'playwright-core';
 import type { Break } from '../breaks/breaks.ts';
 
-/** Names of the program in Debian and elsewhere. */
+/** Names of Chromium and Chrome on different systems. */
 const programs = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** The program that CHROME_PATH names, or the first one on PATH. */
+/** Path of Chromium: CHROME_PATH, or the first program on PATH. */
 export const chromePath = (): string | undefined =>
   process.env['CHROME_PATH'] || programs.map((name) => findProgram(name)).find((path) => path !== undefined);
 
 export const noChrome = 'chromium not on PATH: install the package chromium, or set CHROME_PATH';
 
-/** The machine may be slow: a condition that never comes true fails, one that comes late does not. */
+/** Maximum wait for a condition; milliseconds. Long, because the machine may be slow. */
 export const patienceMs = Number(process.env['CHECK_TIMEOUT_MS'] || 30_000);
 
-/** The seeded break under which the checks run (tests/breaks); none in other runs. */
+/** Seeded break of this run (tests/breaks); undefined in normal runs. */
 const seeded: Break | undefined = process.env['CHECK_BREAK'] && JSON.parse(process.env['CHECK_BREAK']);
 
-/** Debian's Chromium fills its address bar's panels for each new window: up to half a second of processor time. */
+/** Features to disable: Debian's Chromium renders address-bar panels for each new window, which takes up to 0.5 s. */
 export const panels = 'WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,PreloadTopChromeWebUI';
 
-/** The browser heeds the last such list only: after the panels comes what Playwright switches off. */
+/** All features to disable. Chromium uses only the last such list, so this list includes Playwright's. */
 const unneeded = [
   ...[panels, 'Translate', 'AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose'],
   ...['HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable', 'LensOverlay', 'MediaRouter', 'PaintHolding'],
@@ -34,7 +34,7 @@ const unneeded = [
   'PreconnectToSearch',
 ].join(',');
 
-/** A page that a check makes itself, as the seeded break leaves it. */
+/** Applies the seeded break to a page that a check generates. */
 export async function underBreak(page: string): Promise<string> {
   if (!seeded) return page;
   const { breaks } = await import('../breaks/breaks.ts');
@@ -43,7 +43,7 @@ export async function underBreak(page: string): Promise<string> {
 
 let shared: Promise<Browser> | undefined;
 
-/** One browser for all tests of the process. */
+/** Returns the browser that all tests of the process share. */
 export function openBrowser(): Promise<Browser> {
   const executablePath = chromePath();
   if (!executablePath) throw new Error(noChrome);
@@ -72,16 +72,16 @@ export async function closeBrowser(): Promise<void> {
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the page wrote to its console as warnings and errors, and what it threw. */
-  readonly complaints: string[];
+  /** Warnings and errors in the page's console, and uncaught errors. */
+  readonly pageErrors: string[];
 }
 
 export interface VisitOptions extends BrowserContextOptions {
-  /** Runs before every script of the page. */
+  /** Runs in the page before its scripts. */
   readonly before?: (() => void) | string;
 }
 
-/** A fresh context with one page; closed when the callback ends. */
+/** Opens a new context with one page, and closes it after the callback. */
 export async function visit<T>(
   baseURL: string,
   options: VisitOptions,
@@ -100,20 +100,20 @@ export async function visit<T>(
   if (seeded?.before) await context.addInitScript(seeded.before);
   if (before) await context.addInitScript(before as string);
   const page = await context.newPage();
-  const complaints: string[] = [];
+  const pageErrors: string[] = [];
   page.on('console', (message) => {
     if (['warning', 'error'].includes(message.type()))
-      complaints.push(`${message.type()}: ${message.text()}`);
+      pageErrors.push(`${message.type()}: ${message.text()}`);
   });
-  page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
+  page.on('pageerror', (error) => pageErrors.push(`thrown: ${error.message}`));
   try {
-    return await use({ page, context, complaints });
+    return await use({ page, context, pageErrors });
   } finally {
     await context.close();
   }
 }
 
-/** A script for `before`: a timer of this duration runs only when `runHeldTimer` says so. */
+/** Script for `before`: a timer of this duration fires only by `runHeldTimer`. */
 export const heldTimer = (ms: number): string => `{
   const real = setTimeout;
   window.setTimeout = (run, ms, ...rest) => {
@@ -123,7 +123,7 @@ export const heldTimer = (ms: number): string => `{
   };
 }`;
 
-/** Waits until the held timer is set, and runs it. */
+/** Waits until the held timer is set, and fires it. */
 export async function runHeldTimer(page: Page): Promise<void> {
   await page.waitForFunction(() => {
     const { heldTimer } = window as unknown as { heldTimer?: () => void };
@@ -132,7 +132,7 @@ export async function runHeldTimer(page: Page): Promise<void> {
   });
 }
 
-/** React has taken over the page. */
+/** Waits until React has hydrated the page. */
 export const hydrated = async (page: Page): Promise<void> => {
   if (seeded?.noHydration) return;
   await page.waitForFunction(

@@ -8,12 +8,12 @@ import {
   type VisitOptions,
   visit,
 } from './browser.ts';
-import { type Front, startFront } from './front.ts';
+import { startProxy, type TestProxy } from './proxy.ts';
 import { type Site, startSite } from './site.ts';
 
 let shared: Promise<Site> | undefined;
 
-/** The site that all checks in Chromium use. */
+/** Returns the site that all checks in Chromium share. */
 export const sharedSite = (): Promise<Site> => {
   shared ??= startSite();
   return shared;
@@ -28,13 +28,13 @@ after(async () => {
 export const desktop = { viewport: { width: 1280, height: 800 } } as const;
 export const phone = { viewport: { width: 390, height: 800 }, hasTouch: true } as const;
 
-// CI demands what it has installed: there a missing Chromium is a failure, not a skip.
+// In CI, a missing Chromium is a failure, not a skip.
 export const skip = chromePath() || process.env['REQUIRE_REAL_STACK'] ? false : noChrome;
 
-/** What waits for a request that never comes ends as well. */
+/** Timeout of a check; milliseconds. Also ends checks that wait for a request that never comes. */
 const timeout = Math.max(20 * patienceMs, 20_000);
 
-/** A test with a page of its own in real Chromium. */
+/** A test with a new page in Chromium. */
 export function check(
   name: string,
   options: VisitOptions,
@@ -46,19 +46,19 @@ export function check(
   });
 }
 
-/** The same where answers of the site fail, come late or are others: its page comes through a front of its own. */
+/** A test whose page is loaded through a new proxy, which can fail, delay or change responses of the site. */
 export function disturbed(
   name: string,
   options: VisitOptions,
-  use: (visit: Visit & { readonly site: Site; readonly front: Front }) => Promise<void>,
+  use: (visit: Visit & { readonly site: Site; readonly proxy: TestProxy }) => Promise<void>,
 ): void {
   test(name, { skip, timeout }, async () => {
     const site = await sharedSite();
-    const front = await startFront(site.url);
+    const proxy = await startProxy(site.url);
     try {
-      await visit(front.url, options, (one) => use({ ...one, site, front }));
+      await visit(proxy.url, options, (one) => use({ ...one, site, proxy }));
     } finally {
-      await front.stop();
+      await proxy.stop();
     }
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The environment for npm: it reads the machine's settings (registry, certificates) from beside the Node
- * that runs it, which must not be the project's.
+ * Environment for npm, without the project's Node on PATH: npm reads the machine's settings (registry, certificates)
+ * from the folder of the Node that runs it.
  */
 export function npmEnvironment(): NodeJS.ProcessEnv {
   const path = (process.env['PATH'] ?? '').split(':').filter((one) => !one.endsWith('node_modules/.bin'));

@@ -8,7 +8,7 @@ import { readContent } from '../../server/content.ts';
 
 export const dist = resolve(process.env['SITE_DIST'] || resolve(import.meta.dirname, '../../dist'));
 
-/** Every route of the specification and of what goes beyond it, and a path that is none. */
+/** All routes of the site, and a path that does not exist. */
 export const routes = [
   '/',
   '/docs',
@@ -38,7 +38,7 @@ export interface Site {
   stop(forMs?: number): Promise<void>;
 }
 
-/** The public port of a built site, on a free port. */
+/** Starts the site's server on a free port. */
 export async function startSite(folder = dist): Promise<Site> {
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run "make site-build" first`);
   const metrics = new Registry();

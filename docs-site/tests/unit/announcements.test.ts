@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mostElements, renderAnnouncements } from '../../src/theme/Announcements/document.ts';
+import { maxElements, renderAnnouncements } from '../../src/theme/Announcements/document.ts';
 
 const origin = 'https://site.example';
 const render = (markdown: string) => renderAnnouncements(markdown, `${origin}/news/now.md`, origin);
@@ -9,14 +9,14 @@ const linkTo = (url: string, text = url) => {
   return `<a href="${href}" target="_blank" rel="noopener noreferrer">${text.replaceAll('&', '&amp;')}</a>`;
 };
 
-describe('announcements: the document', () => {
-  test('the document’s own title is left out, a second one is lowered', () => {
+describe('announcements: rendering', () => {
+  test('the title of the document is removed, and a second title becomes an h2', () => {
     assert.equal(render('\uFEFF# お知らせ'), '');
     assert.equal(render('# お知らせ\n\n[a]: b\n'), '');
     assert.equal(render('## 見出し'), '<h2>見出し</h2>');
     assert.equal(render('# 一\n\n# 二'), '<h2>二</h2>');
   });
-  test('marks next to Japanese brackets and stops are marks', () => {
+  test('emphasis next to Japanese brackets and punctuation is rendered', () => {
     assert.equal(
       render('これは**「重要」**です。~~「古い」~~です。'),
       '<p>これは<strong>「重要」</strong>です。<del>「古い」</del>です。</p>',
@@ -28,30 +28,30 @@ describe('announcements: the document', () => {
     ['https://example.com/a). b', 'https://example.com/a', '). b'],
     ['https://example.com/?a=1&b_c_d, b', 'https://example.com/?a=1&b_c_d', ', b'],
   ] as const) {
-    test(`the address in "${written}"`, () => {
+    test(`the address in "${written}" becomes a link`, () => {
       assert.equal(render(written), `<p>${linkTo(url)}${rest}</p>`);
     });
   }
-  test('an address in a link, in code or in a word is no link of its own', () => {
+  test('an address in a link, in code or in a word does not become a link', () => {
     assert.equal(
       render('[https://a.example/あ](https://b.example) `https://a.example` xhttps://a.example'),
       `<p>${linkTo('https://b.example/', 'https://a.example/あ')} <code>https://a.example</code> xhttps://a.example</p>`,
     );
   });
-  test('HTML is text, and markdown within it is markdown', () => {
+  test('HTML is text, and Markdown within it is rendered', () => {
     assert.equal(
       render('<div onclick="a()">*b*</div>'),
       '<p>&lt;div onclick=&quot;a()&quot;&gt;<em>b</em>&lt;/div&gt;</p>',
     );
   });
-  test('of two definitions the first counts, also in a quote; without one it is text', () => {
+  test('the first of two definitions is used, also from a quote; a reference without definition is text', () => {
     assert.match(
       render('> [a]: /first\n\n[A]: /second\n\n[a] ![*x*][a] [b]'),
       /<p><a href="\/first">a<\/a> <img src="\/first" alt="x" loading="lazy"> \[b\]<\/p>$/,
     );
   });
   // protects against site/announcement-html
-  test('an address leaves neither its attribute nor the list of schemes', () => {
+  test('an address cannot end its attribute and has an allowed scheme', () => {
     for (const address of [
       'javascript:alert(1)',
       'JaVaScRiPt:alert(1)',
@@ -81,7 +81,7 @@ describe('announcements: the document', () => {
     ['cells', `${'|a'.repeat(40)}\n${'|-'.repeat(40)}\n${'|*a*\n'.repeat(1000)}`],
     ['quotes', `${'>'.repeat(2000)}a`],
   ] as const) {
-    test(`a document of too many ${name} is shown as its markdown`, () => {
+    test(`a document with too many ${name} is shown as Markdown source`, () => {
       const html = render(document);
       assert.equal(
         html,
@@ -89,7 +89,7 @@ describe('announcements: the document', () => {
       );
     });
   }
-  test('the largest number of elements is shown', () => {
-    assert.equal(render('a\n\n'.repeat(mostElements)).match(/<p>/g)?.length, mostElements);
+  test('a document with the maximum number of elements is rendered', () => {
+    assert.equal(render('a\n\n'.repeat(maxElements)).match(/<p>/g)?.length, maxElements);
   });
 });

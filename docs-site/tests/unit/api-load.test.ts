@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { loadApi, located } from '../../build/openapi.ts';
+import { loadApi, withLocation } from '../../build/openapi.ts';
 import { render } from './api-support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'api-load-'));
@@ -50,7 +50,7 @@ const load = (text: string) => {
   return loadApi(folder, 'cws_api');
 };
 
-test('a good document is loaded, numbers in examples as they are written, limits as numbers', async () => {
+test('a valid document keeps the text of numbers in examples; limits are numbers', async () => {
   const { document, route } = await load(good);
   assert.equal(route, '/apis/v1/cws_api');
   const text = JSON.stringify(document);
@@ -70,7 +70,7 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
     /^cws_api\.yaml:10: .*sumary/,
   ],
   [
-    'a reference to nothing',
+    'a reference without a target',
     (text) => text.replace('schemas/A" }', 'schemas/B" }'),
     /^cws_api\.yaml:21: .*[Rr]ef/,
   ],
@@ -80,7 +80,7 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
     /^cws_api\.yaml:\d+: .*operationId/,
   ],
   [
-    'an operationId twice',
+    'a duplicate operationId',
     (text) =>
       text.replace(
         'components:',
@@ -111,28 +111,28 @@ const bad: readonly (readonly [string, (text: string) => string, RegExp])[] = [
       text
         .replace('openapi: 3.1.0', '# the contract\nopenapi: 3.0.3')
         .replace('description: ok', 'sumary: ok'),
-    /^cws_api\.yaml:2: OpenAPI 3\.1 is needed, not 3\.0\.3$/,
+    /^cws_api\.yaml:2: OpenAPI 3\.1 is required, not 3\.0\.3$/,
   ],
   [
     'OpenAPI 3.1 as a number',
     (text) => text.replace('3.1.0', '3.1'),
-    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed, not 3\.1$/,
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is required, not 3\.1$/,
   ],
   [
     'Swagger 2.0',
     (text) => text.replace('openapi: 3.1.0', 'swagger: "2.0"'),
-    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/,
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is required: "openapi" is missing$/,
   ],
   [
     'a document that is a list',
     () => '- a\n',
-    /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/,
+    /^cws_api\.yaml:1: OpenAPI 3\.1 is required: "openapi" is missing$/,
   ],
-  ['an empty document', () => '', /^cws_api\.yaml:1: OpenAPI 3\.1 is needed: "openapi" is missing$/],
+  ['an empty document', () => '', /^cws_api\.yaml:1: OpenAPI 3\.1 is required: "openapi" is missing$/],
 ];
 
 for (const [what, change, reason] of bad) {
-  test(`${what} stops with file, line and reason, on one screen`, async () => {
+  test(`${what} stops the build with file, line and reason, on one screen`, async () => {
     const text = change(good);
     assert.notEqual(text, good);
     await assert.rejects(load(text), (error: Error) => {
@@ -143,19 +143,19 @@ for (const [what, change, reason] of bad) {
   });
 }
 
-test('a document that is not there stops with its name', async () => {
+test('a missing document stops the build with its name', async () => {
   await assert.rejects(
     loadApi(join(folder, 'none'), 'cws_api'),
     /^Error: cws_api\.yaml: cannot be read \(ENOENT\)$/,
   );
 });
 
-test('what the renderer refuses has the line of the call', async () => {
+test('an error of the renderer has the line of the call', async () => {
   const api = await load(
     good.replace('"d e": { type: string }', '"d e": { type: string }\n        d_e: { type: string }'),
   );
   assert.throws(
-    () => located(api, () => render(api)),
+    () => withLocation(api, () => render(api)),
     /^Error: cws_api\.yaml:7: duplicate anchor "#one\.200\.d_e" \(one; one\) \(#\/paths\/~1a~1\{id\}\/get\)$/,
   );
 });

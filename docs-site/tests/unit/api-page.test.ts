@@ -12,7 +12,7 @@ for (const name of apiNames) {
     const { dom, html, page } = await renderReal(name);
     const all = await Promise.all(apiNames.map(renderReal));
 
-    test(`${name}: every link leads to an anchor or a page`, () => {
+    test(`${name}: every link has a target`, () => {
       const anchors = new Map(
         apiNames.map((one, index) => [`/apis/v1/${one}`, new Set(all[index]?.dom.ids)]),
       );
@@ -27,15 +27,15 @@ for (const name of apiNames) {
         if (hash === undefined)
           assert.match(href, /^(\/docs\/|\/information$|\/apis\/v1\/\w+\.(yaml|json)$|https?:)/);
         else if (route?.startsWith('/docs/')) {
-          // A guide sets an anchor that others link to; the build checks that every link arrives.
+          // The target must be a heading with a fixed id. The build checks all links.
           const guide = readFileSync(join(import.meta.dirname, `../../content${route}.mdx`), 'utf8');
-          assert.ok(guide.includes(`{#${hash}}`), `${href} leads nowhere`);
-        } else assert.ok(anchors.get(route || `/apis/v1/${name}`)?.has(hash), `${href} leads nowhere`);
+          assert.ok(guide.includes(`{#${hash}}`), `${href} has no target`);
+        } else assert.ok(anchors.get(route || `/apis/v1/${name}`)?.has(hash), `${href} has no target`);
       }
       assert.ok(hrefs.length > 20);
     });
 
-    test(`${name}: ids are unique and without white space, headings go down by one, no link lies in a link`, () => {
+    test(`${name}: ids are unique and without white space, heading levels are not skipped, links are not nested`, () => {
       assert.ok(dom.ids.length > 10);
       assert.equal(new Set(dom.ids).size, dom.ids.length);
       for (const id of dom.ids) assert.match(id, /^\S+$/);
@@ -49,12 +49,12 @@ for (const name of apiNames) {
       assert.ok(!/<a [^>]*>(?:(?!<\/a>)[\s\S])*<a /.test(html));
     });
 
-    test(`${name}: the page with its chrome has at most 25,000 elements`, () => {
+    test(`${name}: the page has at most 25,000 elements, including 2,000 for the navigation`, () => {
       const count = dom.elements.length;
       assert.ok(count > 100 && count + 2000 <= 25_000, `${count} elements`);
     });
 
-    test(`${name}: no style attribute and no script: the policy forbids them`, () => {
+    test(`${name}: the page has no style attributes and no scripts, which the policy forbids`, () => {
       assert.ok(dom.elements.length > 100);
       assert.ok(
         dom.elements.every(
@@ -64,7 +64,7 @@ for (const name of apiNames) {
       assert.ok(dom.elements.every((one) => Object.keys(one.attribs).every((key) => !key.startsWith('on'))));
     });
 
-    test(`${name}: the text twin names every call, field and status`, () => {
+    test(`${name}: the Markdown version contains every call, field and status`, () => {
       for (const { id, path, value } of operations) {
         for (const one of [id, path, value.summary]) assert.ok(page.text.includes(one), one);
         for (const status of Object.keys(value['responses'] as Members))
@@ -72,18 +72,18 @@ for (const name of apiNames) {
       }
       for (const record of page.search.filter((one) => one.kind === 'field')) {
         const key = record.title.split('.').at(-1) ?? '';
-        assert.ok(page.text.includes(key), `${record.title} is not in the twin`);
+        assert.ok(page.text.includes(key), `${record.title} is not in the Markdown version`);
       }
     });
 
-    test(`${name}: a folded line of Japanese leaves no space in the twin and in search`, () => {
+    test(`${name}: a line break in Japanese text leaves no space in the Markdown version and in the search`, () => {
       const lines = page.text.split('\n');
       assert.ok(lines.length > 100);
       for (const line of lines) assert.doesNotMatch(line, /、(?: |$)/);
       for (const { text } of page.search) assert.doesNotMatch(text, /、 /);
     });
 
-    test(`${name}: a call's heading in the twin bears its anchor`, () => {
+    test(`${name}: the heading of a call in the Markdown version has its anchor`, () => {
       const lines = page.text.split('\n');
       for (const { id, value } of operations)
         assert.ok(
@@ -92,7 +92,7 @@ for (const name of apiNames) {
         );
     });
 
-    test(`${name}: search finds each call, each field and each status`, () => {
+    test(`${name}: the search index contains each call, field and status`, () => {
       const hrefs = new Set(page.search.map((one) => one.href));
       for (const { id, value } of operations) {
         assert.ok(hrefs.has(`/apis/v1/${name}#${id}`));
@@ -111,7 +111,7 @@ for (const name of apiNames) {
   });
 }
 
-test('the anchors are those that were published: a change breaks links of others', async () => {
+test('the anchors are equal to the published ones, to which other sites may link', async () => {
   const file = join(import.meta.dirname, 'api-anchors.txt');
   const pages = await Promise.all(
     apiNames.map(async (name) => (await renderReal(name)).dom.ids.map((id) => `${name}#${id}`)),
@@ -119,7 +119,7 @@ test('the anchors are those that were published: a change breaks links of others
   assert.deepEqual(pages.flat(), readFileSync(file, 'utf8').trim().split('\n'));
 });
 
-test('a call links to each callback that may follow it, and the callback back', async () => {
+test('a call links to each callback that may follow it, and each callback links to the call', async () => {
   const calls = new Set(readYaml('cws_api').operations.map((one) => one.id));
   const [api, notification] = await Promise.all([renderReal('cws_api'), renderReal('cws_notification')]);
   const { operations, deref } = readYaml('cws_notification');

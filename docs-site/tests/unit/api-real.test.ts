@@ -4,7 +4,7 @@ import { apiNames } from '../../build/openapi.ts';
 import { linksIn, ownText, realApis, renderReal, sectionOf, textOf } from './api-support.ts';
 import { type Members, readYaml } from './api-yaml.ts';
 
-/** Without the marks of markdown, those of lists included. */
+/** Removes Markdown syntax and white space. */
 const normal = (text: string) => text.replace(/^\s*- /gm, '').replace(/[\s`*|]+/g, '');
 const slug = (label: string) =>
   label
@@ -28,7 +28,7 @@ for (const name of apiNames) {
       return element;
     };
 
-    /** Everything that a schema says must stand in `text`. */
+    /** Checks that `text` contains all facts of a schema. */
     function checkFacts(schema: Members, text: string, anchor: string): void {
       const has = (value: string, what: string) => {
         count(what);
@@ -51,7 +51,7 @@ for (const name of apiNames) {
       if (schema['readOnly'] === true) has('応答のみ', 'readOnly');
     }
 
-    /** Walks what is inside a schema; `anchor` is that of the schema's own element. */
+    /** Checks the fields, elements and variants of a schema; `anchor` is the anchor of the schema. */
     function checkInside(schema: Members, anchor: string, refs: readonly string[]): void {
       const required = (schema['required'] as string[] | undefined) ?? [];
       const properties = Object.entries((schema['properties'] as Record<string, Members> | undefined) ?? {});
@@ -94,7 +94,7 @@ for (const name of apiNames) {
         count('recursions');
         assert.ok(
           linksIn(element).some((one) => one !== `#${anchor}` && anchor.startsWith(one.slice(1))),
-          `#${anchor}: no link to where it repeats`,
+          `#${anchor}: no link to the field that it repeats`,
         );
         return;
       }
@@ -108,7 +108,7 @@ for (const name of apiNames) {
     }
 
     function checkExamples(media: Members, id: string): void {
-      // The samples hold a body after the headers, or as what curl sends.
+      // Samples contain a body after the headers, or as the data of curl.
       const blocks = dom.elements
         .filter((one) => (one.name === 'code' || one.name === 'pre') && sectionHas(id, one))
         .map((one) =>
@@ -140,7 +140,7 @@ for (const name of apiNames) {
     }
 
     for (const { id, path, method, item, value } of operations) {
-      test(`${method} ${path} is shown with all that its YAML says`, () => {
+      test(`${method} ${path} is shown with all details of the YAML`, () => {
         count('operations');
         const section = sectionOf(dom, id);
         const text = textOf(section);
@@ -213,7 +213,7 @@ for (const name of apiNames) {
   });
 }
 
-test('numbers in examples are shown as they are written', async () => {
+test('numbers in examples are shown as in the document', async () => {
   const { html } = await renderReal('cws_api');
   const text = html.replace(/<[^>]+>/g, '');
   assert.ok(text.includes('9007199254740993'));
@@ -224,7 +224,7 @@ test('numbers in examples are shown as they are written', async () => {
   assert.match(JSON.stringify(command), /"id":9007199254740993,"ratio":1\.0/);
 });
 
-test('the walk above saw the documents', () => {
+test('the tests above have checked enough facts', () => {
   for (const [what, least] of Object.entries({
     operations: 71,
     fields: 700,

@@ -13,7 +13,7 @@ const fieldText = (dom: ReturnType<typeof show>['dom'], anchor: string) => {
 };
 
 // protects against site/document-html
-test('HTML and script in any text of the document are text', () => {
+test('HTML and scripts in texts of the document are shown as text', () => {
   const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>"\'>';
   const { dom, html, page } = show(
     {
@@ -52,7 +52,7 @@ test('HTML and script in any text of the document are text', () => {
   assert.equal(page.sidebar.at(-1)?.items[0]?.label, evil);
 });
 
-test('nothing of a schema is lost: limits, default, nullable types, const, unknown keywords', () => {
+test('all keywords of a schema are shown: limits, default, nullable types, const, unknown keywords', () => {
   const { dom } = body({
     type: 'object',
     required: ['a', 'undescribed'],
@@ -125,7 +125,7 @@ test('nothing of a schema is lost: limits, default, nullable types, const, unkno
   for (const keyword of ['if', 'then', 'dependentRequired']) assert.ok(section.includes(keyword));
 });
 
-test("what the reader sends may be closed, what the reader gets is not the reader's concern", () => {
+test('"no other fields" is shown for requests, not for responses', () => {
   const closed = { type: 'object', additionalProperties: false, properties: { a: { type: 'string' } } };
   const answer = {
     responses: { '200': { description: 'ok', content: { 'application/json': { schema: closed } } } },
@@ -135,7 +135,7 @@ test("what the reader sends may be closed, what the reader gets is not the reade
   assert.equal(count(show(answer)), 0);
 });
 
-test('allOf is merged: fields of all parts, the narrower limit, required of each', () => {
+test('allOf is merged: fields and required fields of all parts, and the narrower limits', () => {
   const { dom } = body(
     {
       allOf: [
@@ -157,7 +157,7 @@ test('allOf is merged: fields of all parts, the narrower limit, required of each
   assert.match(fieldText(dom, 'op.request.b'), /integer.*必須/s);
 });
 
-test('oneOf and anyOf: each form has an anchor, a discriminator names the forms', () => {
+test('oneOf and anyOf: each variant has an anchor, and a discriminator names the variants', () => {
   const { dom } = body(
     {
       type: 'object',
@@ -190,7 +190,7 @@ test('oneOf and anyOf: each form has an anchor, a discriminator names the forms'
   assert.match(fieldText(dom, 'op.request.either.2'), /8 以上/);
 });
 
-test('a recursive schema is cut with a link to where it began', () => {
+test('a recursive schema ends with a link to the field that it repeats', () => {
   const tree = {
     type: 'object',
     properties: {
@@ -215,7 +215,7 @@ test('a schema of 40 levels and words of 4,000 characters are shown', () => {
   assert.ok(fieldText(dom, anchor).includes('x'.repeat(4000)));
 });
 
-test('nested fields lie in details, so that they open without scripts', () => {
+test('nested fields are in details, which open without scripts', () => {
   const { dom } = body({
     type: 'object',
     properties: { outer: { type: 'object', properties: { inner: { type: 'string' } } } },
@@ -225,7 +225,7 @@ test('nested fields lie in details, so that they open without scripts', () => {
   assert.ok(node);
 });
 
-test('a response without an example gets one of its schema, and says so', () => {
+test('a response without an example gets a generated example that is marked as generated', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -242,7 +242,7 @@ test('a response without an example gets one of its schema, and says so', () => 
   assert.ok(text.includes('"id": 4') && text.includes('"2026-01-01T00:00:00.000Z"') && text.includes('"x"'));
 });
 
-test('two fields with one anchor stop the build with both places', () => {
+test('two fields with the same anchor stop the build with both names', () => {
   assert.throws(
     () => body({ type: 'object', properties: { 'a b': {}, a_b: {} } }),
     (error: Error & { pointer?: string }) => {
@@ -253,12 +253,12 @@ test('two fields with one anchor stop the build with both places', () => {
   );
 });
 
-test('a reference that leads to itself or nowhere stops the build with its place', () => {
+test('a reference to itself or without a target stops the build with its position', () => {
   const self = { $ref: '#/components/schemas/A' };
   for (const [schemas, reason] of [
-    [{ A: self }, /leads back to itself/],
-    [{ A: { allOf: [self] } }, /leads back to itself/],
-    [{}, /points to nothing/],
+    [{ A: self }, /refers to itself/],
+    [{ A: { allOf: [self] } }, /refers to itself/],
+    [{}, /has no target/],
   ] as const) {
     assert.throws(
       () => body({ type: 'object', properties: { a: self } }, { schemas }),
@@ -271,13 +271,13 @@ test('a reference that leads to itself or nowhere stops the build with its place
   }
 });
 
-test('inline code that names an operation is a link, code in links and blocks stays', () => {
+test('inline code that names an operation becomes a link, code in links and blocks does not', () => {
   const { dom } = show({ description: 'See `op` and [`op`](/docs) and `POST /v1/things`.\n\n    op\n' }, {});
   const text = dom.elements.find((one) => one.attribs['class'] === 'api-text');
   assert.deepEqual(linksIn(text), ['#op', '/docs', '#op']);
 });
 
-test('line breaks between Japanese words are no spaces', () => {
+test('line breaks between Japanese words do not become spaces', () => {
   const { dom } = show({ description: '一行目の\n二行目。\n`code` と\nword' });
   const text = dom.elements.find((one) => one.attribs['class'] === 'api-text');
   assert.equal(textOf(text), '一行目の二行目。code と\nword');

@@ -18,7 +18,7 @@ import {
   textOf,
 } from './api-support.ts';
 
-const { judge, sign } = await loadBundled<typeof import('../../src/behaviour/signature.ts')>(
+const { compareSignatures, sign } = await loadBundled<typeof import('../../src/behaviour/signature.ts')>(
   'src/behaviour/signature.ts',
 );
 
@@ -28,13 +28,13 @@ interface Sent {
   readonly headers: Record<string, string>;
   readonly body?: string;
 }
-/** Drawn by each run of a sample, so it is compared by its form only. */
+/** Header with a random value in each run of a sample, so only its format is compared. */
 const keyHeader = 'Idempotency-Key';
 const withoutKey = ({ headers }: Sent): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name !== keyHeader));
 type Page = Awaited<ReturnType<typeof renderReal>>;
 
-/** The samples of every call of a page, by language. */
+/** Samples of all calls of a page in one language. */
 const samples = ({ dom }: Page, language: string): string[] =>
   dom.elements
     .filter((one) => one.attribs['class'] === 'tabs__panel' && one.attribs['data-language'] === language)
@@ -46,7 +46,7 @@ const samples = ({ dom }: Page, language: string): string[] =>
       return textOf(code);
     });
 
-/** Runs a sample of Node with a fetch that only notes what it is asked for. */
+/** Runs a Node sample with a `fetch` that only records the request. */
 async function runNode(code: string): Promise<Sent> {
   let sent: Sent | undefined;
   const fetch = async (url: string, { method = 'GET', headers = {}, body }: Partial<Sent> = {}) => {
@@ -65,10 +65,10 @@ async function runNode(code: string): Promise<Sent> {
   return sent;
 }
 
-/** Replaces openssl, which draws keys, on machines that do not have it. */
+/** Shell function that replaces openssl, which generates keys, on machines without openssl. */
 const openssl = findProgram('openssl') ? '' : "openssl() { od -An -N16 -tx1 /dev/urandom | tr -d ' \\n'; }\n";
 
-/** Runs samples of curl in one shell where curl is a function that prints its arguments. */
+/** Runs curl samples in one shell, in which curl is a function that prints its arguments. */
 function runCurl(codes: readonly string[]): Sent[] {
   const script = `TOKEN=token-1\n${openssl}curl() { printf '%s\\0' "$@"; printf '\\1'; }\n${codes.join('\n')}\n`;
   const { error, stdout, status, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
@@ -120,7 +120,7 @@ for code in json.load(sys.stdin):
 json.dump(sent, out)
 `;
 
-test('every sample of curl and Node sends the same request, with the example of the document', async () => {
+test('the curl and Node samples of a call send the same request, with the example of the document', async () => {
   const page = await renderReal('cws_api');
   const [curls, nodes] = [samples(page, 'bash'), samples(page, 'js')];
   assert.equal(curls.length, 34);
@@ -133,7 +133,7 @@ test('every sample of curl and Node sends the same request, with the example of 
     assert.equal(other.headers[keyHeader] === undefined, one.headers[keyHeader] === undefined);
     assert.equal(one.headers['Authorization'], 'Bearer token-1');
     assert.match(one.url, /^https:\/\/api\.headset-cloud\.example\/v1\/[^{}\s]+$/);
-    // The same JSON, numbers as they are written.
+    // Compares the JSON text, because numbers must have the same text.
     const compact = (text: string | undefined) => text?.replace(/\s+/g, '');
     assert.equal(compact(other.body), compact(one.body));
     if (one.body) JSON.parse(one.body);
@@ -142,7 +142,7 @@ test('every sample of curl and Node sends the same request, with the example of 
   assert.ok(sent.filter((one) => one.body).length >= 14);
 });
 
-test('each call that takes an Idempotency-Key is shown with one that is drawn again, and no other call', async () => {
+test('only samples of calls that accept an Idempotency-Key send one, with a random value', async () => {
   const page = await renderReal('cws_api');
   const document = readFileSync(resolve(openapi, 'cws_api.yaml'), 'utf8');
   const takers = document.split('$ref: "#/components/parameters/IdempotencyKey"').length - 1;
@@ -156,7 +156,7 @@ test('each call that takes an Idempotency-Key is shown with one that is drawn ag
   }
 });
 
-test('every sample of Python sends that request too', {
+test('the Python sample of a call sends the same request', {
   skip: python ? false : 'no Python here',
 }, async () => {
   const page = await renderReal('cws_api');
@@ -188,7 +188,7 @@ test('every sample of Python sends that request too', {
 
 test('quotes, backslashes, template marks and placeholders in examples reach the server unchanged', async () => {
   const value = {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it must come through
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of an example
     "it's": 'a\\b "c" $HOME `id` ${x} {{foo}} {{apiUrl}}\n日本',
     né: [] as unknown[],
     empty: {},
@@ -212,13 +212,13 @@ test('quotes, backslashes, template marks and placeholders in examples reach the
   assert.deepEqual((JSON.parse(stdout || stderr) as { json: unknown }[])[0]?.json, value);
 });
 
-test("the reader's values stand in the samples as placeholders", async () => {
+test('reader values are placeholders in the samples', async () => {
   const { dom } = await renderReal('cws_api');
   const names = new Set(dom.elements.flatMap((one) => one.attribs['data-value'] ?? []));
   assert.deepEqual([...names].sort(), ['apiUrl', 'applicationId', 'deviceId', 'integratorUrl']);
 });
 
-test('what a callback brings is signed with the key of the test vector, over the shown body', async () => {
+test('the sample of a callback is signed over the shown body, with the key of the test vector', async () => {
   const { dom } = await renderReal('cws_notification');
   const form = dom.elements.find((one) => 'data-signature' in one.attribs);
   const vector = JSON.parse(form?.attribs['data-vector'] ?? '') as {
@@ -250,7 +250,7 @@ test('what a callback brings is signed with the key of the test vector, over the
   assert.ok(text.includes(simple) && text.includes(standard) && text.includes(vector.body));
 });
 
-test('the calculator in the browser makes the signatures of the platform', async () => {
+test('the calculator in the browser computes the same signatures as the platform', async () => {
   // Computed by openssl: printf '%s' '{"hello":"世界"}' | openssl dgst -sha256 -hmac test-key
   const input = { key: 'test-key', id: 'msg_1', timestamp: '1700000000', body: '{"hello":"世界"}' };
   const result = await sign(input);
@@ -258,16 +258,16 @@ test('the calculator in the browser makes the signatures of the platform', async
     simple: '71a0892b23b2cc958a1693ecde371fa464ea8408053f8b5e6db3ec2530e7f774',
     standard: 'v1,AXhrvpjfAkAsdE8W8Ow3bHTNHo6q24SlJkWy33LXWDw=',
   });
-  assert.equal(judge(` v1,other ${result.standard}`, result), 'matches');
-  assert.equal(judge(result.simple, result), 'matches');
-  assert.equal(judge(result.simple.replace('7', '8'), result), 'differs');
-  assert.equal(judge('', { ...result, standard: '' }), 'differs');
-  assert.equal(judge(` other ${result.simple.toUpperCase()}`, result), 'capitals');
-  assert.equal(judge(result.standard.toUpperCase(), result), 'differs');
+  assert.equal(compareSignatures(` v1,other ${result.standard}`, result), 'matches');
+  assert.equal(compareSignatures(result.simple, result), 'matches');
+  assert.equal(compareSignatures(result.simple.replace('7', '8'), result), 'differs');
+  assert.equal(compareSignatures('', { ...result, standard: '' }), 'differs');
+  assert.equal(compareSignatures(` other ${result.simple.toUpperCase()}`, result), 'capitals');
+  assert.equal(compareSignatures(result.standard.toUpperCase(), result), 'differs');
   assert.equal((await sign({ ...input, id: '' })).standard, '');
 });
 
-test('the calculator signs bytes as they are, also none', async () => {
+test('the calculator signs unchanged bytes and an empty body', async () => {
   for (const body of [Uint8Array.of(0x7b, 0x0d, 0x0a, 0xff, 0xfe, 0x7d), new Uint8Array()]) {
     const { simple, standard } = await sign({ key: 'k', id: 'i', timestamp: '1', body });
     assert.equal(simple, createHmac('sha256', 'k').update(body).digest('hex'));
@@ -275,7 +275,7 @@ test('the calculator signs bytes as they are, also none', async () => {
   }
 });
 
-test('a setting that a callback names leads to the field that registers it', async () => {
+test('a setting that a callback names links to the field that registers it', async () => {
   await realApis();
   const { dom } = await renderReal('cws_presigned_url');
   const section = dom.elements.find(

@@ -20,7 +20,7 @@ export interface Rendered {
   readonly dom: Dom;
 }
 
-/** A module of src/, which imports without suffixes, as Node can load it. */
+/** Bundles and loads a module of src. Node cannot load it directly, because it imports without suffixes. */
 export async function loadBundled<T>(file: string): Promise<T> {
   const { outputFiles } = await build({
     entryPoints: [resolve(root, file)],
@@ -31,7 +31,7 @@ export async function loadBundled<T>(file: string): Promise<T> {
   return (await import(`data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? '')}`)) as T;
 }
 
-/** Renders one document as the build does. */
+/** Renders one document in the same way as the build. */
 export function render(
   source: Omit<ApiSource, 'name'> & { name?: LoadedApi['name'] },
   others: readonly ApiSource[] = [],
@@ -50,7 +50,7 @@ export function render(
 let apis: Promise<readonly LoadedApi[]> | undefined;
 const rendered = new Map<string, Rendered>();
 
-/** The documents of the product, as the build loads them. */
+/** Returns the documents of the product, loaded in the same way as in the build. */
 export const realApis = (): Promise<readonly LoadedApi[]> => {
   apis ??= loadApis(openapi);
   return apis;
@@ -70,7 +70,7 @@ export async function renderReal(name: LoadedApi['name']): Promise<Rendered> {
   return result;
 }
 
-/** A document with one call `op`, whose parts a test gives. */
+/** A document with one call `op`, with members of a test. */
 export const oneCall = (
   operation: Record<string, unknown>,
   rest: Partial<OpenApiDocument> = {},
@@ -114,13 +114,13 @@ export function readHtml(html: string): Dom {
   };
 }
 
-/** Text of an element and all in it. */
+/** Text of an element, including its descendants. */
 export const textOf = (node: unknown): string => {
   const { data, children } = node as { data?: string; children?: unknown[] };
   return children ? children.map(textOf).join('') : (data ?? '');
 };
 
-/** Text of an element without that of fields, forms and statuses that have anchors of their own. */
+/** Text of an element without descendants that have ids: fields, variants and statuses. */
 export const ownText = (node: unknown): string => {
   const { data, children } = node as { data?: string; children?: { attribs?: Record<string, string> }[] };
   return children ? children.map((one) => (one.attribs?.['id'] ? '' : ownText(one))).join('') : (data ?? '');
@@ -133,7 +133,7 @@ export const linksIn = (element: Element | undefined): string[] =>
       )
     : [];
 
-/** The section of a call, given the anchor of its heading. */
+/** Returns the section around the heading with this id. */
 export function sectionOf(dom: Dom, id: string): Element {
   let node: Element | undefined = dom.byId(id);
   while (node && node.name !== 'section') node = (node.parent ?? undefined) as Element | undefined;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { openapi } from './api-support.ts';
 
-/** Part of a document as it stands in the file: read here without any of the renderer's code. */
+/** Part of an unchanged document, read without code of the renderer. */
 export interface Members {
   readonly [key: string]: unknown;
 }
 const methods = ['get', 'put', 'post', 'delete', 'patch'];
 
-/** One document: its operations, and a way to follow its references. */
+/** Reads one document. Returns its operations and a function that follows references. */
 export function readYaml(name: string) {
   const document = parse(readFileSync(join(openapi, `${name}.yaml`), 'utf8')) as Members;
   const at = (ref: string) =>

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readFrontMatter } from '../../build/front-matter.ts';
 import { guideComponents } from '../../build/guide-rules.ts';
-import { twinOf } from '../../build/guides.ts';
+import { markdownOf } from '../../build/guides.ts';
 import { createHighlight, type Highlight } from '../../build/highlight.ts';
 import { compileGuide } from '../../build/mdx.ts';
 import { loadApi } from '../../build/openapi.ts';
@@ -34,46 +34,46 @@ const write = (path: string, text: string) => {
 const front = (extra = '', title = 'T', position = 1) =>
   `---\ntitle: ${title}\nposition: ${position}\ndescription: d\n${extra}---\n`;
 
-describe('the .md twin of a guide', () => {
+describe('the Markdown version of a guide', () => {
   const words = { note: '補足', tip: 'ヒント', warning: '注意', danger: '重要' };
-  const twin = (body: string) =>
-    twinOf({ data: { title: 'T', position: 1, description: 'd' }, source: front() + body }, String, words)
+  const markdown = (body: string) =>
+    markdownOf({ data: { title: 'T', position: 1, description: 'd' }, source: front() + body }, String, words)
       .split('\n')
       .slice(4)
       .join('\n');
 
   test('keeps the titles and the addresses of cards', () => {
     assert.equal(
-      twin('<Cards>\n\n<Card to="/docs/x" title="概要">\n\n説明\n\n</Card>\n\n</Cards>\n'),
+      markdown('<Cards>\n\n<Card to="/docs/x" title="概要">\n\n説明\n\n</Card>\n\n</Cards>\n'),
       '### [概要](/docs/x)\n\n説明\n',
     );
   });
-  test('keeps the title of a box, or says what kind it is', () => {
-    const box = (attributes: string) => twin(`<Admonition ${attributes}>\n\n文\n\n</Admonition>\n`);
+  test('keeps the title of a box, or uses the name of its type', () => {
+    const box = (attributes: string) => markdown(`<Admonition ${attributes}>\n\n文\n\n</Admonition>\n`);
     assert.equal(box('type="danger" title="鍵"'), '**鍵**\n\n文\n');
     assert.equal(box('type="warning"'), '**注意**\n\n文\n');
   });
-  test('shows a picture by its words, a drawing by its title', () => {
-    assert.equal(twin('<Figure src="/a.png" alt="図" caption="説明" />\n'), '![図](/a.png)\n\n説明\n');
+  test('contains the alt text of a picture and the title of a drawing', () => {
+    assert.equal(markdown('<Figure src="/a.png" alt="図" caption="説明" />\n'), '![図](/a.png)\n\n説明\n');
     assert.equal(
-      twin(
+      markdown(
         '<figure className="figure">\n  <svg viewBox="0 0 1 1">\n    <title id="t">図</title>\n    <text x="1">語</text>\n  </svg>\n  <figcaption>説明</figcaption>\n</figure>\n',
       ),
       '図\n\n説明\n',
     );
   });
-  test('keeps the anchors of headings, which others link to', () => {
-    assert.equal(twin('## 見出し {#id}\n\n文\n'), '## 見出し {#id}\n\n文\n');
+  test('keeps the anchors of headings', () => {
+    assert.equal(markdown('## 見出し {#id}\n\n文\n'), '## 見出し {#id}\n\n文\n');
   });
-  test('leaves code as it is and a blank line under a heading', () => {
+  test('does not change code, and keeps a blank line after a heading', () => {
     const code = '```js title="a" sample="b"\n<Card to="/x" title="y">\n## h {#id}\n```\n';
-    assert.equal(twin(`## 見出し\n\n${code}`), `## 見出し\n\n${code.replace(/ title.*/, '')}`);
+    assert.equal(markdown(`## 見出し\n\n${code}`), `## 見出し\n\n${code.replace(/ title.*/, '')}`);
   });
-  test('has no markup left in any guide', async () => {
+  test('contains no markup of components in any guide', async () => {
     const { pages } = await buildSite({ root, settings, drafts: true });
     const guides = pages.filter(({ page }) => page.kind === 'guide');
     assert.ok(guides.length > 5);
-    for (const { page, twin: text } of guides) {
+    for (const { page, markdown: text } of guides) {
       const prose = text.replace(/^(`{3,})[^\n]*\n[\s\S]*?^\1$/gm, '').replace(/`[^`\n]+`/g, '');
       assert.doesNotMatch(prose, /<\/?[A-Za-z]/, page.route);
     }
@@ -82,66 +82,66 @@ describe('the .md twin of a guide', () => {
 
 describe('front matter', () => {
   const cases: readonly [string, string, RegExp][] = [
-    ['none at all', '## a\n', /^f:1: the front matter is missing/],
-    ['no title', '---\nposition: 1\ndescription: d\n---\n', /^f:1: "title" is missing/],
+    ['missing front matter', '## a\n', /^f:1: the front matter is missing/],
+    ['a missing title', '---\nposition: 1\ndescription: d\n---\n', /^f:1: "title" is missing/],
     ['an unknown key', front('colour: red\n'), /^f:5: unknown key "colour"/],
     [
-      'a wrong kind',
+      'a wrong type',
       '---\ntitle: T\nposition: one\ndescription: d\n---\n',
       /^f:3: "position" must be a number/,
     ],
     ['a list of keywords', front('keywords: [a, b]\n'), /^f:5: "keywords" must be a map of texts/],
     ['a number as keyword', front('keywords:\n  page: 400\n'), /^f:5: "keywords" must be a map of texts/],
-    ['no YAML', '---\ntitle: "T\nposition: 1\n---\n', /^f:\d+: /],
+    ['invalid YAML', '---\ntitle: "T\nposition: 1\n---\n', /^f:\d+: /],
   ];
   for (const [name, source, expected] of cases) {
-    test(`${name} stops with file, line and reason`, () => {
+    test(`${name} stops the build with file, line and reason`, () => {
       assert.throws(() => readFrontMatter('f', source), { message: expected });
     });
   }
-  test('the body keeps its lines', () => {
+  test('the body keeps its line numbers', () => {
     assert.equal(readFrontMatter('f', `${front()}text`).body.split('\n').indexOf('text'), 5);
   });
 });
 
 describe('guides', () => {
   const compile = (body: string) => compileGuide('f.mdx', body, highlight);
-  test('headings of levels 2 and 3 are the table of contents, with Japanese and given anchors', async () => {
+  test('the table of contents has headings of levels 2 and 3, with Japanese and explicit anchors', async () => {
     const { toc } = await compile('## 見出し\n\n### 部分 {#part}\n\n#### 深い\n');
     assert.deepEqual(toc, [
       { id: '見出し', text: '見出し', level: 2 },
       { id: 'part', text: '部分', level: 3 },
     ]);
   });
-  test('a duplicate anchor stops with both lines', async () => {
+  test('a duplicate anchor stops the build with both lines', async () => {
     await assert.rejects(compile('## a {#x}\n\n## b {#x}\n'), {
-      message: 'f.mdx:3: the anchor #x stands already in line 1',
+      message: 'f.mdx:3: the anchor #x is already used in line 1',
     });
   });
-  test('so does one of a figure', async () => {
+  test('a duplicate anchor in a figure stops the build with both lines', async () => {
     await assert.rejects(compile('## a {#x}\n\n<svg>\n<title id="x">a</title>\n</svg>\n'), {
-      message: 'f.mdx:4: the anchor #x stands already in line 1',
+      message: 'f.mdx:4: the anchor #x is already used in line 1',
     });
   });
-  test('an h1 stops', async () => {
+  test('an h1 stops the build', async () => {
     await assert.rejects(compile('# a\n'), { message: /^f\.mdx:1: the h1 comes from the title/ });
   });
   test('a syntax error has file and line', async () => {
     await assert.rejects(compile('a\n\n<Broken\n'), { message: /^f\.mdx:\d+: / });
   });
-  test('an unknown language, key or value of a code block stops', async () => {
+  test('an unknown language, key or value of a code block stops the build', async () => {
     await assert.rejects(compile('```cobol\nx\n```\n'), { message: /^f\.mdx:1: code language "cobol"/ });
     await assert.rejects(compile('a\n\n```bash nonsense="1"\nx\n```\n'), {
       message: /^f\.mdx:3: unknown key "nonsense"/,
     });
     await assert.rejects(compile('```bash\n{{nobody}}\n```\n'), {
-      message: /\{\{nobody\}\} is no value of the reader/,
+      message: /\{\{nobody\}\} is not a reader value/,
     });
     await assert.rejects(compile('```bash norun=""\nx\n```\n'), {
       message: /"norun" of the code block is empty/,
     });
   });
-  const refused: readonly [string, RegExp][] = [
+  const rejected: readonly [string, RegExp][] = [
     ['<script>alert(1)</script>', /^f\.mdx:3: <script> is not allowed in a guide/],
     ['text <img src="x" onError="alert(1)" />', /^f\.mdx:3: <img> is not allowed/],
     ['<iframe src="https://other.example" />', /^f\.mdx:3: <iframe> is not allowed/],
@@ -162,14 +162,14 @@ describe('guides', () => {
     ['text {1 + 1}', /^f\.mdx:3: \{1 \+ 1\}: an expression/],
     ['{<script>alert(1)</script>}', /^f\.mdx:3: .*: an expression/],
     ['export const x = 1', /^f\.mdx:3: import and export are not allowed/],
-    ['{{apiUrl}}', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader are filled in code blocks only/],
-    ['{{nobody}}', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled in code blocks only/],
-    ['text `{{nobody}}`', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
-    ['```bash title="{{apiUrl}}"\nx\n```', /^f\.mdx:3: \{\{apiUrl\}\}: values of the reader/],
-    ['[x]({{nobody}})', /^f\.mdx:3: \{\{nobody\}\}: values of the reader are filled/],
+    ['{{apiUrl}}', /^f\.mdx:3: \{\{apiUrl\}\}: reader values are allowed in code blocks only/],
+    ['{{nobody}}', /^f\.mdx:3: \{\{nobody\}\}: reader values are allowed in code blocks only/],
+    ['text `{{nobody}}`', /^f\.mdx:3: \{\{nobody\}\}: reader values are allowed/],
+    ['```bash title="{{apiUrl}}"\nx\n```', /^f\.mdx:3: \{\{apiUrl\}\}: reader values/],
+    ['[x]({{nobody}})', /^f\.mdx:3: \{\{nobody\}\}: reader values are allowed/],
   ];
-  for (const [body, expected] of refused) {
-    test(`${JSON.stringify(body)} stops with file, line and reason`, async () => {
+  for (const [body, expected] of rejected) {
+    test(`${JSON.stringify(body)} stops the build with file, line and reason`, async () => {
       await assert.rejects(compile(`before\n\n${body}\n`), (error: Error) => {
         assert.match(error.message, expected);
         assert.equal(error.message.split('\n').length, 1);
@@ -177,25 +177,25 @@ describe('guides', () => {
       });
     });
   }
-  test('what a component refuses has the line of the component', async () => {
+  test('an error of a component has the line of the component', async () => {
     const { Content } = await compile(
       'before\n\n<Steps>\n\n<Admonition type="bad">\n\nx\n\n</Admonition>\n\n</Steps>\n',
     );
     const { renderGuide } = await loadRenderer(root);
     assert.throws(() => renderGuide(Content as Parameters<typeof renderGuide>[0]), {
-      message: /^f\.mdx:5: <Admonition type="bad">: none of note/,
+      message: /^f\.mdx:5: <Admonition type="bad">: the type must be one of note/,
     });
   });
-  test('the components that guides may use are those of src/content', async () => {
+  test('the allowed components of guides are the components of src/content', async () => {
     const { components } = await loadModule<typeof import('../../src/content/index.tsx')>(
       root,
       'src/content/index.tsx',
     );
-    // A code block is written as markdown, so that its code is escaped.
+    // Guides write code blocks as Markdown, so that the code is escaped.
     const names = Object.keys(components).filter((name) => /^[A-Z]/.test(name) && name !== 'CodeBlock');
     assert.deepEqual(Object.keys(guideComponents).sort(), names.sort());
   });
-  test('a value of the reader becomes a span that the page fills', () => {
+  test('a reader value becomes a span that the page fills', () => {
     const html = highlight("curl '{{apiUrl}}/x'", 'bash');
     assert.match(
       html,
@@ -209,13 +209,13 @@ describe('guides', () => {
 
 describe('descriptions', () => {
   // protects against site/announcement-html
-  test('HTML in them is text', () => {
+  test('HTML is shown as text', () => {
     const html = renderMarkdown('a <script>alert(1)</script> b\n\n<img src=x onerror=alert(1)>\n');
     assert.doesNotMatch(html, /<script|<img/);
     assert.match(html, /&lt;script&gt;/);
   });
   // protects against site/announcement-html
-  test('dangerous addresses are no links', () => {
+  test('dangerous addresses do not become links', () => {
     for (const address of [
       'javascript:alert(1)',
       'JaVaScRiPt:alert(1)',
@@ -227,7 +227,7 @@ describe('descriptions', () => {
     }
     assert.match(renderMarkdown('[x](/docs)'), /<a href="\/docs">x<\/a>/);
   });
-  test('lines of Japanese are joined without a space, others with', () => {
+  test('line breaks are removed in Japanese text only', () => {
     for (const [text, joined] of [
       ['日本\n語', '日本語'],
       ['a\nb', 'a\nb'],
@@ -240,17 +240,17 @@ describe('descriptions', () => {
     ] as const)
       assert.equal(joinLines(text), joined);
   });
-  test('headings of rank 2 divide a text, those in code do not', () => {
+  test('a text is split at headings of level 2, not at those in code', () => {
     assert.deepEqual(divideByHeadings('前\n\n## 一 ##\n\n文\n\n### 中\n\n```\n## 二\n```\n\n> ## 三\n'), [
       { title: '', text: '前' },
       { title: '一', text: '文\n\n### 中\n\n```\n## 二\n```\n\n> ## 三' },
     ]);
   });
-  test('headings get the rank that is asked for, 6 at most', () => {
-    const heading = (rank: number) => rank + 1;
+  test('headings get the given level, at most 6', () => {
+    const heading = (level: number) => level + 1;
     assert.equal(renderMarkdown('## a\n###### b', { heading }), '<h3>a</h3>\n<h6>b</h6>');
   });
-  test('their text without marks', () => {
+  test('the plain text has no Markdown syntax', () => {
     assert.equal(plainText(renderMarkdown('**a** `b<c>&d`、[e](/f)。\n\n- g_h')), 'a b<c>&d、e。g_h');
   });
 });
@@ -270,13 +270,13 @@ describe('drafts and unlisted pages', () => {
   });
   const routes = (site: Site) => site.pages.map(({ page }) => page.route);
   // proves site/draft
-  test('a draft is in no production build, and marked in the authors’ server', () => {
+  test('a draft is not in the production build, and is marked in the development server', () => {
     assert.ok(!routes(production).includes('/docs/draft'));
     assert.equal(development.pages.find(({ page }) => page.route === '/docs/draft')?.page.draft, true);
     assert.doesNotMatch(JSON.stringify(production), /下書きの文/);
   });
   // proves site/unlisted
-  test('an unlisted page is built, but in no sidebar, paginator, search, sitemap or llms.txt', () => {
+  test('an unlisted page is built, but not in sidebar, paginator, search, sitemap and llms.txt', () => {
     const page = production.pages.find((one) => one.page.route === '/docs/hidden')?.page;
     assert.equal(page?.unlisted, true);
     assert.deepEqual([page?.previous, page?.next], [undefined, undefined]);
@@ -290,11 +290,11 @@ describe('drafts and unlisted pages', () => {
     assert.doesNotMatch(sitemap(production, settings) + llms(production, settings), /hidden/i);
     assert.match(sitemap(production, settings) + llms(production, settings), /\/docs\/listed/);
   });
-  test('the paginator passes over what is not listed', () => {
+  test('the paginator skips unlisted pages', () => {
     const listed = production.pages.find((one) => one.page.route === '/docs/listed')?.page;
     assert.equal(listed?.next?.href, '/docs/last');
   });
-  test('what is written beside the pages is listed, without drafts and without what is no longer there', () => {
+  test('the list of written files contains no drafts and no deleted pages', () => {
     const output = join(folder, 'public');
     write('announcements-root/content/announcements/production.md', 'news');
     const written = writeOutputs(production, settings, join(folder, 'announcements-root'), output);
@@ -317,10 +317,10 @@ describe('drafts and unlisted pages', () => {
     for (const file of written) assert.ok(existsSync(join(output, file)), file);
     assert.ok(written.some((file) => /^\/fragments\/docs-listed\.[0-9a-f]{10}\.txt$/.test(file)));
   });
-  test('home and announcements have their twins, which llms.txt names', () => {
-    write('twins-root/content/announcements/production.md', 'news');
-    const output = join(folder, 'twins');
-    writeOutputs(production, settings, join(folder, 'twins-root'), output);
+  test('home page and announcements have Markdown versions, which llms.txt lists', () => {
+    write('markdown-root/content/announcements/production.md', 'news');
+    const output = join(folder, 'markdown');
+    writeOutputs(production, settings, join(folder, 'markdown-root'), output);
     const home = readFileSync(join(output, 'index.md'), 'utf8');
     assert.match(home, /^# Headset Cloud ガイド\n\n.*サーバーから動かす。\n/);
     for (const route of ['/docs/introduction/about', '/apis/v1/cws_api', '/apis/v1/cws_notification'])
@@ -330,10 +330,10 @@ describe('drafts and unlisted pages', () => {
       /^# お知らせ\n\n.*お知らせです。\n\n.*\[\/announcements\/production\.md\]\(\/announcements\/production\.md\)\n$/,
     );
     const named = llms(production, settings);
-    for (const twin of ['index.md', 'information.md'])
-      assert.ok(named.includes(`](${settings.siteUrl}/${twin}): `), twin);
+    for (const markdown of ['index.md', 'information.md'])
+      assert.ok(named.includes(`](${settings.siteUrl}/${markdown}): `), markdown);
   });
-  test('two pages at one position stop the build', async () => {
+  test('two pages with the same position stop the build', async () => {
     write('clash/docs/a.mdx', front());
     write('clash/docs/b.mdx', front());
     await assert.rejects(
@@ -341,14 +341,14 @@ describe('drafts and unlisted pages', () => {
       /^Error: docs\/b\.mdx:3: position 1 is taken by docs\/a\.mdx$/,
     );
   });
-  test('keywords without a place stop with file and line', async () => {
+  test('keywords without a search record stop the build with file and line', async () => {
     write('keywords/docs/a.mdx', `${front('keywords:\n  page: 別名\n  nowhere: 語\n')}文\n`);
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'keywords') }),
-      /^Error: docs\/a\.mdx:7: "keywords" are for \/docs\/a#nowhere, which the search does not have$/,
+      /^Error: docs\/a\.mdx:7: "keywords" name \/docs\/a#nowhere, which is not in the search index$/,
     );
   });
-  test('an unknown component stops with the file', async () => {
+  test('an unknown component stops the build with the file', async () => {
     write('unknown/docs/a.mdx', `${front()}<Nobody />\n`);
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'unknown') }),
@@ -364,18 +364,18 @@ describe('OpenAPI documents', () => {
     write(`${name}/cws_api.yaml`, text);
     return loadApi(join(folder, name), 'cws_api');
   };
-  test('one that does not resolve stops with file, line and reason', async () => {
+  test('an unresolved reference stops the build with file, line and reason', async () => {
     const text = `${head}paths:\n  /a:\n    get:\n      operationId: a\n      summary: s\n      responses:\n        "200": { $ref: "#/components/responses/None" }\n`;
     await assert.rejects(load('unresolved', text), /cws_api\.yaml:9: Can't resolve/);
   });
-  test('one that is no OpenAPI stops', async () => {
+  test('a document that is not OpenAPI stops the build', async () => {
     await assert.rejects(load('invalid', `${head}paths: 5\n`), /cws_api\.yaml:3: /);
   });
-  test('an example that does not fit its schema stops', async () => {
+  test('an example that does not match its schema stops the build', async () => {
     const text = `${head}paths:\n  /a:\n    get:\n      operationId: a\n      summary: s\n      responses:\n        "200":\n          description: d\n          content:\n            application/json:\n              schema: { type: integer }\n              example: text\n`;
     await assert.rejects(load('example', text), /cws_api\.yaml:14: Example value must conform to the schema/);
   });
-  test('the project’s own load', async () => {
+  test('the documents of the project are valid', async () => {
     cpSync(openapi, join(folder, 'own'), { recursive: true });
     const { document } = await loadApi(join(folder, 'own'), 'cws_notification');
     assert.equal(Object.keys(document.webhooks ?? {}).length, 25);
@@ -384,7 +384,7 @@ describe('OpenAPI documents', () => {
 
 describe('settings', () => {
   const cases: readonly [Record<string, string>, RegExp][] = [
-    [{ SITE_ENVIRONMENT: 'test' }, /SITE_ENVIRONMENT: "test" is none of production, staging, development/],
+    [{ SITE_ENVIRONMENT: 'test' }, /SITE_ENVIRONMENT: "test" is not one of production, staging, development/],
     [{ SITE_URL: 'docs' }, /SITE_URL: "docs" is not an address/],
     [{ SITE_API_URL: 'ftp://x' }, /SITE_API_URL: .* must begin with http/],
     [{ SITE_NAME: ' ' }, /SITE_NAME: 1 to 80 characters/],
@@ -394,8 +394,8 @@ describe('settings', () => {
     ],
     [{ SITE_URL: 'https://docs.example/#a' }, /SITE_URL: .* must have no query and no hash/],
     [{ SITE_URL: 'https://docs.example/?' }, /SITE_URL: .* must have no query and no hash/],
-    [{ SITE_URL: 'https://docs.example/a\nb' }, /SITE_URL: .*a\\nb" holds a space, a quote, \$/],
-    [{ SITE_URL: 'https://docs.example/a b' }, /SITE_URL: .* holds a space/],
+    [{ SITE_URL: 'https://docs.example/a\nb' }, /SITE_URL: .*a\\nb" contains a space, a quote, \$/],
+    [{ SITE_URL: 'https://docs.example/a b' }, /SITE_URL: .* contains a space/],
     [
       { SITE_API_URL: 'https://user:secret@api.example' },
       /SITE_API_URL: the address must have no user and no password$/,
@@ -404,16 +404,16 @@ describe('settings', () => {
       { SITE_API_URL: 'https://user@api.example' },
       /SITE_API_URL: the address must have no user and no password$/,
     ],
-    [{ SITE_API_URL: "https://api.example/'$(id)" }, /SITE_API_URL: .* holds a space, a quote/],
-    [{ SITE_API_URL: 'https://api.example/$HOME' }, /SITE_API_URL: .* holds a space, a quote, \$/],
-    [{ SITE_TOKEN_URL: 'https://auth.example/`id`' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
-    [{ SITE_TOKEN_URL: 'https://auth.example/"' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
-    [{ SITE_TOKEN_URL: 'https://auth.example/a\\b' }, /SITE_TOKEN_URL: .* holds a space, a quote/],
+    [{ SITE_API_URL: "https://api.example/'$(id)" }, /SITE_API_URL: .* contains a space, a quote/],
+    [{ SITE_API_URL: 'https://api.example/$HOME' }, /SITE_API_URL: .* contains a space, a quote, \$/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/`id`' }, /SITE_TOKEN_URL: .* contains a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/"' }, /SITE_TOKEN_URL: .* contains a space, a quote/],
+    [{ SITE_TOKEN_URL: 'https://auth.example/a\\b' }, /SITE_TOKEN_URL: .* contains a space, a quote/],
     [{ SITE_TOKEN_URL: 'https:/auth.example' }, /SITE_TOKEN_URL: .* must begin with http/],
     [{ SITE_INQUIRY_URL: 'https://' }, /SITE_INQUIRY_URL: .* is not an address/],
     [
       { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/\\evil.example/x.md' },
-      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* holds a space/,
+      /SITE_ANNOUNCEMENTS_URL_PRODUCTION: .* contains a space/,
     ],
     [
       { SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/a/../b.md' },
@@ -427,18 +427,18 @@ describe('settings', () => {
       { SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: 'ftp://x' },
       /SITE_ANNOUNCEMENTS_URL_DEVELOPMENT: .* must begin with/,
     ],
-    [{ SITE_PORT: 'abc' }, /SITE_PORT: "abc" is no port/],
-    [{ SITE_PORT: '65536' }, /SITE_PORT: "65536" is no port/],
+    [{ SITE_PORT: 'abc' }, /SITE_PORT: "abc" is not a port/],
+    [{ SITE_PORT: '65536' }, /SITE_PORT: "65536" is not a port/],
     [{ SITE_NAME: 'a\nb' }, /SITE_NAME: .* one line/],
-    [{ SITE_COLOUR: 'red' }, /SITE_COLOUR: no such setting/],
+    [{ SITE_COLOUR: 'red' }, /SITE_COLOUR: unknown setting/],
     [{ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '//other.example' }, /SITE_ANNOUNCEMENTS_URL_PRODUCTION/],
   ];
   for (const [env, expected] of cases) {
-    test(`${JSON.stringify(env)} is refused`, () => {
+    test(`${JSON.stringify(env)} is rejected`, () => {
       assert.throws(() => readSettings(env), expected);
     });
   }
-  test('an address is read as a browser reads it, without spaces around it and a slash at its end', () => {
+  test('an address is normalized as in a browser, without surrounding spaces and a slash at its end', () => {
     const read = (SITE_URL: string) => readSettings({ SITE_URL }).siteUrl;
     assert.equal(read(' https://Docs.Example/ '), 'https://docs.example');
     assert.equal(read('https://docs.example:443/base/'), 'https://docs.example/base');
@@ -448,11 +448,11 @@ describe('settings', () => {
       'https://support.example/form?product=headset&lang=ja',
     );
   });
-  test('the sitemap of an address with & is XML', () => {
+  test('the sitemap of a site address with & is valid XML', () => {
     const xml = sitemap(
       {
         pages: [],
-        own: [{ route: '/information', title: 't', description: 'd', twin: '' }],
+        own: [{ route: '/information', title: 't', description: 'd', markdown: '' }],
         apis: [],
         search: [],
         sources: new Map(),
@@ -462,7 +462,7 @@ describe('settings', () => {
     assert.match(xml, /<loc>https:\/\/docs\.example\/a&amp;b\/information<\/loc>/);
   });
   // proves site/announcement-variants
-  test('announcements that are not there stop the build', async () => {
+  test('missing announcements stop the build', async () => {
     const wrong = readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: '/nope.md' });
     const site = { pages: [], own: [], apis: [], search: [], sources: new Map() };
     write('announced/content/announcements/production.md', 'news');
@@ -470,14 +470,14 @@ describe('settings', () => {
     const at = join(folder, 'announced');
     assert.throws(() => writeOutputs(site, wrong, at, join(folder, 'out')), {
       message:
-        'SITE_ANNOUNCEMENTS_URL_PRODUCTION: "/nope.md" is no file of the site (content/announcements, static)',
+        'SITE_ANNOUNCEMENTS_URL_PRODUCTION: "/nope.md" is not a file of the site (content/announcements, static)',
     });
     for (const url of ['/announcements/production.md', '/news.md', 'https://news.example/a.md']) {
       writeOutputs(site, readSettings({ SITE_ANNOUNCEMENTS_URL_PRODUCTION: url }), at, join(folder, 'out'));
     }
   });
   // proves site/announcement-variants
-  test('each environment has its announcements', () => {
+  test('each environment has separate announcements', () => {
     for (const environment of ['production', 'staging', 'development']) {
       assert.equal(
         readSettings({ SITE_ENVIRONMENT: environment }).announcementsUrl,
@@ -494,7 +494,7 @@ describe('settings', () => {
 });
 
 // proves site/strings
-test('archive, author, tag and draft pages have their strings', async () => {
+test('archive, author, tag and draft pages have strings', async () => {
   const { ja } = await loadRenderer(root);
   assert.deepEqual(
     [ja.archive.title, ja.archive.authors, ja.archive.tags],
@@ -507,7 +507,7 @@ describe('the API references', () => {
   // proves site/api-reference
   // proves site/notification-reference
   // proves site/presigned-reference
-  test('each document has its page, with every call of it', async () => {
+  test('each document has a page with all of its calls', async () => {
     const { pages } = await buildSite({ root, settings, drafts: false });
     for (const [name, calls, title] of [
       ['cws_api', 34, /API/],

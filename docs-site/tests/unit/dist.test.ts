@@ -20,7 +20,7 @@ import { readSettings } from '../../build/settings.ts';
 const module = resolve(import.meta.dirname, '../../build/dist.ts');
 const settingsModule = resolve(import.meta.dirname, '../../build/settings.ts');
 
-describe('a build that fails leaves the last good one', () => {
+describe('a failed build keeps the last successful build', () => {
   let root: string;
   let dist: string;
   const sources = new Map<string, Source>();
@@ -50,10 +50,10 @@ describe('a build that fails leaves the last good one', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  test('only the files of this build are taken, not what earlier ones left beside them', async () => {
+  test('only the files of this build are used, not files of earlier builds in the same folder', async () => {
     const folder = built({
       'index.html': page('new'),
-      'docs.md': 'a twin',
+      'docs.md': 'a Markdown version',
       'docs/removed.md': 'a page that is a draft now',
       'docs/removed/index.html': page('removed'),
       'announcements/removed.md': 'a removed announcement',
@@ -67,19 +67,19 @@ describe('a build that fails leaves the last good one', () => {
     ]);
   });
 
-  test('a file that the build should have written and did not is named', async () => {
+  test('a missing file of the build is reported', async () => {
     const folder = built({ 'index.html': page('new') });
     await assert.rejects(make(folder, ['/index.html', '/docs.md']), /\/docs\.md/);
     assert.equal(shown(), page('good'));
   });
 
-  test('a build that was killed while it changed the link does not stop the next', async () => {
+  test('a build that was killed while changing the link does not block the next build', async () => {
     symlinkSync('dist-half', `${dist}.next`);
     await make(built({ 'index.html': page('better') }), ['/index.html']);
     assert.equal(shown(), page('better'));
   });
 
-  test('a good one takes its place, and the one before stays for a server that is reading it', async () => {
+  test('a successful build replaces the link and keeps the previous build for a server that is reading it', async () => {
     const before = readlinkSync(dist);
     await make(built({ 'index.html': page('better') }), ['/index.html']);
     assert.equal(shown(), page('better'));
@@ -98,7 +98,7 @@ describe('a build that fails leaves the last good one', () => {
     ['anchor of the page itself', '<a href="#none">', '#none', 'no element with the id "none"'],
     ['image', '<img src="/none.png">', '/none.png', 'no such page or file'],
   ] as const) {
-    test(`a broken ${what} of a guide is told with file, line, page, target and reason`, async () => {
+    test(`a broken ${what} of a guide is reported with file, line, page, target and reason`, async () => {
       sources.set('/a', { file: 'docs/a.mdx', text: `---\n---\n[x](${target})\n` });
       const folder = built({ 'index.html': page('new'), 'a/index.html': `${page('bad')}${html}` });
       await assert.rejects(make(folder, ['/index.html', '/a/index.html']), {
@@ -107,15 +107,15 @@ describe('a build that fails leaves the last good one', () => {
     });
   }
 
-  test('a script that the build does not know', async () => {
+  test('an inline script that is not allowed', async () => {
     const folder = built({ 'index.html': `${page('bad')}<script>known()</script><script>alert(1)</script>` });
     await assert.rejects(make(folder, ['/index.html']), {
-      message: '/: the build does not know the inline script "alert(1)"',
+      message: '/: the inline script "alert(1)" is not allowed',
     });
     assert.equal(shown(), page('good'));
   });
 
-  test('many problems are told on one screen', async () => {
+  test('many problems are reported on one screen', async () => {
     const folder = built({ 'index.html': page('bad') + '<a href="/none">'.repeat(100) });
     await assert.rejects(make(folder, ['/index.html']), (error: Error) => {
       assert.match(error.message, /… and 80 more$/);
@@ -124,9 +124,9 @@ describe('a build that fails leaves the last good one', () => {
     });
   });
 
-  test('a disk that takes no more', () => {
+  test('a full disk', () => {
     const folder = built({ 'index.html': page('new'), 'large.json': JSON.stringify('x'.repeat(200_000)) });
-    // Files of this process may not grow beyond 64 KiB: the write fails in the middle, as on a full disk.
+    // Limits the file size to 64 KiB: the write fails in the middle, as on a full disk.
     const script = `
       const { makeDist } = await import(${JSON.stringify(module)});
       const { readSettings } = await import(${JSON.stringify(settingsModule)});
@@ -143,12 +143,12 @@ describe('a build that fails leaves the last good one', () => {
       );
     assert.throws(run, /EFBIG|SIGXFSZ/);
     assert.equal(shown(), page('good'));
-    // Nor does a half-made one stay.
+    // The incomplete build is deleted.
     assert.equal(readdirSync(root).filter((name) => name.startsWith('dist-')).length, 1);
   });
 });
 
-test('Gatsby’s own files are a page’s HTML and data, the scripts of this build and the static folder', () => {
+test('the files of Gatsby are HTML and data of the pages, scripts of this build and the static folder', () => {
   const root = mkdtempSync(join(tmpdir(), 'docs-site-static-'));
   mkdirSync(join(root, 'images'));
   writeFileSync(join(root, 'images/a.svg'), '<svg/>');
@@ -173,7 +173,7 @@ test('Gatsby’s own files are a page’s HTML and data, the scripts of this bui
   rmSync(root, { recursive: true });
 });
 
-test('no page asks Gatsby’s data layer: its answers outlive the build in .cache and cost each page a request', () => {
+test('no page uses GraphQL: results would stay in .cache after the build and need a request per page', () => {
   const folder = resolve(import.meta.dirname, '../../src');
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!/\.tsx?$/.test(file)) continue;

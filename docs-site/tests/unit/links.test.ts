@@ -5,7 +5,7 @@ import { readHtml } from '../../build/html.ts';
 
 const siteUrl = 'https://docs.example';
 
-/** Problems of a site of two pages, the first with the given body. */
+/** Problems of a site of two pages; `body` is the content of the first page. */
 function problems(body: string): string[] {
   const pages = new Map([
     ['/a/index.html', readHtml(`<html><body>${body}<p id="here">x</p></body></html>`, '')],
@@ -31,7 +31,7 @@ describe('broken links', () => {
     `<link href="${siteUrl}/b">`,
     '<a href="/b?x=1">',
   ]) {
-    test(`${good} is whole`, () => assert.deepEqual(problems(good), []));
+    test(`${good} has no problem`, () => assert.deepEqual(problems(good), []));
   }
   const broken: readonly [string, string][] = [
     ['<a href="/c">', '/a → /c: no such page or file'],
@@ -46,13 +46,13 @@ describe('broken links', () => {
       '<a href="javascript:alert(1)">',
       '/a → javascript:alert(1): links begin with /, #, https:, http: or mailto:',
     ],
-    ['<a href="JaVa&#9;script:alert(1)">', '/a → JaVa\tscript:alert(1): the address holds a space'],
+    ['<a href="JaVa&#9;script:alert(1)">', '/a → JaVa\tscript:alert(1): the address contains a space'],
     ['<img src="data:x">', '/a → data:x: links begin with /, #, https:, http: or mailto:'],
     ['<a>', '/a → : the address is empty'],
-    ['<p id="here">', '/a → #here: the anchor stands twice on the page'],
+    ['<p id="here">', '/a → #here: the anchor is used twice on the page'],
   ];
   for (const [body, expected] of broken) {
-    test(`${body} is named with its page`, () => assert.deepEqual(problems(body), [expected]));
+    test(`${body} is reported with its page`, () => assert.deepEqual(problems(body), [expected]));
   }
 });
 
@@ -65,46 +65,46 @@ describe('inline scripts and styles', () => {
     '<script>window.___webpackCompilationHash="d94e8e7ddbfb893787d4";</script>',
     '<style data-identity="gatsby-global-css">a{b:c}</style>',
   ];
-  test('the known ones are hashed as the browser does, others are not', () => {
-    const { scripts, styles, refused } = readHtml(`${known.join('')}<script src="/x.js"></script>`, head);
+  test('allowed inline scripts and styles have the hashes that the browser computes', () => {
+    const { scripts, styles, violations } = readHtml(`${known.join('')}<script src="/x.js"></script>`, head);
     assert.equal(scripts.length, 4);
     assert.equal(scripts[0], "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='");
     assert.equal(styles.length, 1);
-    assert.deepEqual(refused, []);
+    assert.deepEqual(violations, []);
   });
-  test('JSON-LD is data: no policy asks for its hash', () => {
-    const { scripts, refused } = readHtml('<script type="application/ld+json">{"a":1}</script>', head);
-    assert.deepEqual([scripts, refused], [[], []]);
+  test('JSON-LD needs no hash, because browsers do not run it', () => {
+    const { scripts, violations } = readHtml('<script type="application/ld+json">{"a":1}</script>', head);
+    assert.deepEqual([scripts, violations], [[], []]);
   });
   const unknown: readonly [string, string][] = [
-    ['<script>alert(2)</script>', 'the build does not know the inline script "alert(2)"'],
-    ['<script type="module">alert(2)</script>', 'the build does not know the inline script "alert(2)"'],
+    ['<script>alert(2)</script>', 'the inline script "alert(2)" is not allowed'],
+    ['<script type="module">alert(2)</script>', 'the inline script "alert(2)" is not allowed'],
     [
       '<script>window.___webpackCompilationHash="d94e8e7ddbfb893787d4";alert(2)</script>',
-      'the build does not know the inline script "window.___webpackCompilationHash="d94e8e…"',
+      'the inline script "window.___webpackCompilationHash="d94e8e…" is not allowed',
     ],
     [
       '<script id="gatsby-script-loader">/*<![CDATA[*/window.pagePath="";alert(2);"";/*]]>*/</script>',
-      'the build does not know the inline script "/*<![CDATA[*/window.pagePath="";alert(2)…"',
+      'the inline script "/*<![CDATA[*/window.pagePath="";alert(2)…" is not allowed',
     ],
-    ['<script type="application/ld+json">alert(2)</script>', 'the JSON-LD "alert(2)" is no JSON'],
+    ['<script type="application/ld+json">alert(2)</script>', 'the JSON-LD "alert(2)" is not JSON'],
     [
       '<script src="https://other.example/x.js"></script>',
-      'a script of another site: https://other.example/x.js',
+      'the script is from another site: https://other.example/x.js',
     ],
-    ['<script src="//other.example/x.js"></script>', 'a script of another site: //other.example/x.js'],
-    ['<style>a{b:c}</style>', 'the build does not know the inline style "a{b:c}"'],
-    ['<img src="x" onerror="alert(1)">', 'the event attribute "onerror" on <img>'],
+    ['<script src="//other.example/x.js"></script>', 'the script is from another site: //other.example/x.js'],
+    ['<style>a{b:c}</style>', 'the inline style "a{b:c}" is not allowed'],
+    ['<img src="x" onerror="alert(1)">', 'the event attribute "onerror" on <img> is not allowed'],
   ];
   for (const [html, expected] of unknown) {
-    test(`${html} is refused`, () => {
-      const { scripts, styles, refused } = readHtml(html, head);
-      assert.deepEqual([scripts, styles, refused], [[], [], [expected]]);
+    test(`${html} is rejected`, () => {
+      const { scripts, styles, violations } = readHtml(html, head);
+      assert.deepEqual([scripts, styles, violations], [[], [], [expected]]);
     });
   }
 });
 
-test('the line of an address in what a page was made of', () => {
+test('the line of an address in the source of a page is found', () => {
   const text = 'a\n[x](/a/b) \n<Card to="/c" />\n[y](/あ)\n![z](/p.png "title")\n[r]: /r\n[x](/a)\n/plain';
   const line = (target: string) => lineOfAddress({ file: 'f', text }, target);
   assert.deepEqual(['/a/b', '/c', '/%E3%81%82', '/p.png', '/r', '/a', '/none', '/%'].map(line), [

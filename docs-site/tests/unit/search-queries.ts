@@ -1,7 +1,7 @@
 /**
- * Queries and where their first hit must lead, written before the search. `none` means no hit at all; `first` is the
- * beginning of the first hit's address; `top` is the beginning of one of the first three; `same` is a query that must
- * give the same hits; `partial` says that no hit has all words, and stands for false where it is missing.
+ * A query and its expected hits. `none`: no hits. `first`: beginning of the address of the first hit. `top`: beginning
+ * of the address of one of the first three hits. `same`: another query with the same hits. `partial`: no hit matches
+ * all words; default false.
  */
 export interface SearchQuery {
   readonly query: string;
@@ -72,7 +72,7 @@ export const queries: readonly SearchQuery[] = [
   { query: '受信サーバ', first: '/docs/introduction/tutorial#receiver' },
   { query: 'パスパラメーター', same: 'パスパラメータ' },
   { query: 'ファームウエア', same: 'ファームウェア' },
-  // Other words for the same
+  // Synonyms
   { query: 'APK', first: '/apis/v1/cws_api#post-v1-applications-apps' },
   { query: 'APK アップロード', first: '/apis/v1/cws_api#post-v1-applications-apps' },
   { query: '冪等', first: '/docs/introduction/authentication#repeat' },
@@ -106,7 +106,7 @@ export const queries: readonly SearchQuery[] = [
   { query: 'Bluetooth ペアリング', first: '/apis/v1/cws_api#post-v1-applications-bluetooth-device' },
   { query: 'webhook signature', first: '/' },
   { query: '署名 検証', first: '/docs/introduction/preparation#verify' },
-  // Calls beyond the specification: the guide or the reference first, the guide near
+  // Calls of the extension: guide or reference as first hit, the guide among the first three
   { query: 'イベントのフィード', first: '/', top: '/docs/extension/events' },
   { query: '続きを読む cursor', first: '/docs/extension/' },
   { query: 'テスト通知', first: '/', top: '/docs/extension/test-callbacks' },
@@ -115,7 +115,7 @@ export const queries: readonly SearchQuery[] = [
   { query: 'JSON Schema', first: '/', top: '/docs/extension/event-types' },
   { query: '契約文書', first: '/', top: '/docs/extension/event-types' },
   { query: 'デバイス状態の検索', first: '/', top: '/docs/extension/device-statuses' },
-  // Nothing has all of the words: the hits have some
+  // No record matches all words: hits match some words
   { query: '録画 冷蔵庫', first: '/', partial: true },
   { query: 'ランチャー 請求', first: '/apis/v1/cws_api#', partial: true },
   { query: 'トークンの冷蔵庫', none: true },

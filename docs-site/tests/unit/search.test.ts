@@ -28,7 +28,7 @@ before(async () => {
 });
 
 describe('search: the table of queries', () => {
-  test('it has at least 30', () => assert.ok(queries.length >= 30));
+  test('the table has at least 30 queries', () => assert.ok(queries.length >= 30));
   for (const { query, first, top, none, same, partial = false } of queries) {
     test(`${query} → ${none ? 'nothing' : (first ?? top ?? `as ${same}`)}`, () => {
       const found = engine.find(query);
@@ -53,7 +53,7 @@ describe('search: the table of queries', () => {
 
 describe('search: words', () => {
   const wordsOf = (query: string) => analyse.queryParts(query).map((words) => words.map(({ text }) => text));
-  test('identifiers stay whole and fall into their parts', () => {
+  test('identifiers are indexed as a whole and in parts', () => {
     assert.deepEqual(analyse.indexTerms('soraRecGetUrl'), ['sorarecgeturl', 'sora', 'rec', 'get', 'url']);
     assert.deepEqual(analyse.indexTerms('notify-battery_changed'), [
       'notifybatterychanged',
@@ -62,11 +62,11 @@ describe('search: words', () => {
       'changed',
     ]);
   });
-  test('Japanese becomes bigrams, and its border to other letters divides', () => {
+  test('Japanese text becomes bigrams, split from other letters', () => {
     assert.deepEqual(analyse.indexTerms('API認証'), ['api', '認証']);
     assert.deepEqual(analyse.indexTerms('位置情報'), ['位置', '置情', '情報']);
   });
-  test('a query has words without particles and endings', () => {
+  test('words of a query have no particles and endings', () => {
     assert.deepEqual(wordsOf('署名を検証したい API認証'), [
       ['署名', '検証'],
       ['API', '認証'],
@@ -74,13 +74,13 @@ describe('search: words', () => {
     assert.deepEqual(wordsOf('リトライの請求額'), [['リトライ', '請求額']]);
     assert.deepEqual(wordsOf('すべて'), [['すべて']]);
   });
-  test('half width and full width are the same', () => {
+  test('half-width and full-width characters are equal', () => {
     assert.deepEqual(wordsOf('ｱｯﾌﾟﾛｰﾄﾞ'), wordsOf('アップロード'));
   });
-  test('a query of signs only finds nothing', () => assert.deepEqual(engine.find('!?。「」').total, 0));
+  test('a query without letters finds nothing', () => assert.deepEqual(engine.find('!?。「」').total, 0));
 });
 
-describe('search: what a hit shows', () => {
+describe('search: hits', () => {
   const textOf = (pieces: readonly { text: string; marked: boolean }[]) =>
     pieces.map(({ text, marked }) => (marked ? `[${text}]` : text)).join('');
   const first = (query: string) => {
@@ -89,7 +89,7 @@ describe('search: what a hit shows', () => {
     return hit;
   };
 
-  test('a text around the words of the query, which are marked', () => {
+  test('a hit shows the text around the words of the query, which are marked', () => {
     const excerpt = textOf(first('webhook-id 重複').excerpt);
     assert.match(excerpt, /\[webhook-id\]/);
     assert.ok(excerpt.length < 120, excerpt);
@@ -97,15 +97,15 @@ describe('search: what a hit shows', () => {
     assert.ok(page);
     assert.match(textOf(page.excerpt), /\[検証\]/);
   });
-  test('spellings are marked as they stand in the text', () => {
+  test('other spellings in the text are marked', () => {
     assert.match(textOf(first('wifi').title), /^\[Wi-Fi\]/);
     assert.match(textOf(first('チャンネル').title), /^\[チャネル\]/);
     assert.match(textOf(first('受信サーバ').title), /\[受信\]\[サーバー\]|\[受信サーバー\]/);
   });
-  test('a call that only its path names shows the path', () => {
+  test('a call that matches only by its path shows the path', () => {
     assert.match(textOf(first('put commands').excerpt), /\/\[commands\]/);
   });
-  test('words far from each other are both shown, a long name whole', async () => {
+  test('words far from each other are both shown, and a long name is not cut', async () => {
     const { createEngine } = await loadModule<EngineModule>(root, 'src/search/engine.ts');
     const name = 'notify-battery-percentage-changed';
     const text = `${'あ'.repeat(100)}。冷蔵庫${'い'.repeat(100)}、${name}${'う'.repeat(100)}`;
@@ -115,7 +115,7 @@ describe('search: what a hit shows', () => {
       /^….*\[冷蔵庫\].*…\[notify.*changed\].*…$/,
     );
   });
-  test('HTML in a text is text', async () => {
+  test('HTML in a text is shown as text', async () => {
     const { createEngine } = await loadModule<EngineModule>(root, 'src/search/engine.ts');
     const text = '<img src=x onerror=alert(1)> 冷蔵庫 <b>太字</b>';
     const own = await createEngine([{ href: '/x', title: '<i>題</i>', path: [], text, kind: 'page' }]);
@@ -145,12 +145,12 @@ describe('search: what a hit shows', () => {
       .hits.filter(({ path }) => path[1] === 'アプリケーション設定の更新');
     assert.deepEqual(new Set(events.slice(0, 2).map(({ part }) => part)), new Set(['request', '200']));
   });
-  test('the count is that of all, the list that of the best', () => {
+  test('all hits are counted, and the best hits are listed', () => {
     const { hits, total } = engine.find('デバイス');
     assert.equal(hits.length, 30);
     assert.ok(total > 30);
   });
-  test('a call stands under the heading of its page, not under the name of its tag', () => {
+  test('the path of a call has the heading of its group, not the name of its tag', () => {
     assert.deepEqual(first('コマンドの実行').path, ['API リファレンス', 'デバイスの操作']);
     const headings = new Set(pages.flatMap(({ page }) => page.sidebar.map(({ label }) => label)));
     for (const { kind, path } of records)
@@ -159,7 +159,7 @@ describe('search: what a hit shows', () => {
   });
 });
 
-test('every keyword of a guide leads to its place', async () => {
+test('every keyword of a guide finds its target', async () => {
   const guides = await loadGuides(join(root, 'content'), () => '', false);
   const keywords = guides.flatMap(({ data, route }) =>
     Object.entries(data.keywords ?? {}).flatMap(([key, words]) =>
@@ -172,16 +172,16 @@ test('every keyword of a guide leads to its place', async () => {
   );
   assert.ok(keywords.length > 40);
   const missed = keywords.filter(
-    ([word, place]) =>
+    ([word, target]) =>
       !engine
         .find(word)
         .hits.slice(0, 5)
-        .some(({ href }) => href === place),
+        .some(({ href }) => href === target),
   );
   assert.deepEqual(missed, []);
 });
 
-test('the navigation names the guides as their own titles do', async () => {
+test('the navigation and the sidebar have the same labels for guides', async () => {
   const { guideLinks } = await loadModule<typeof import('../../src/theme/Navbar/items.ts')>(
     root,
     'src/theme/Navbar/items.ts',

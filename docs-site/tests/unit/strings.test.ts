@@ -23,7 +23,7 @@ describe('a missing string stops the build with file, line and reason', () => {
 
   const whole =
     'ja.nav.back; ja.nav.to(x); ja.nav[key]; ja.all.map(f); apiWords.scope.length; import "./ja.none"';
-  test('what is there passes', async () => {
+  test('existing strings pass', async () => {
     write('src/theme/a.tsx', whole);
     await checkStrings(root);
   });
@@ -40,5 +40,6 @@ describe('a missing string stops the build with file, line and reason', () => {
       });
     });
   }
-  test('the site’s own pages miss none', () => checkStrings(resolve(import.meta.dirname, '../..')));
+  test('the pages of the site have no missing strings', () =>
+    checkStrings(resolve(import.meta.dirname, '../..')));
 });

@@ -5,7 +5,7 @@ import { loadBundled } from './api-support.ts';
 const { asShown, problemOf } =
   await loadBundled<typeof import('../../src/behaviour/values.ts')>('src/behaviour/values.ts');
 
-describe('a value of the reader', () => {
+describe('reader values', () => {
   for (const name of ['apiUrl', 'tokenUrl', 'integratorUrl']) {
     for (const good of ['https://api.example', 'http://127.0.0.1:8080', 'HTTPS://a.example/x/@y/'])
       test(`${name} ${good} is accepted`, () => assert.equal(problemOf(name, good), ''));
@@ -23,7 +23,7 @@ describe('a value of the reader', () => {
       ['https://api.example/a b', /半角/],
       ['ftp://api.example', /http/],
     ] as const)
-      test(`${name} ${wrong} is refused`, () => assert.match(problemOf(name, wrong), reason));
+      test(`${name} ${wrong} is rejected`, () => assert.match(problemOf(name, wrong), reason));
   }
   for (const [name, good, wrong] of [
     ['clientId', ['a', 'a/b+c=~', '0;9'], ['a:b', ':', 'é', 'a b']],
@@ -33,13 +33,13 @@ describe('a value of the reader', () => {
   ] as const) {
     for (const one of good) test(`${name} ${one} is accepted`, () => assert.equal(problemOf(name, one), ''));
     for (const one of wrong)
-      test(`${name} ${one} is refused`, () => assert.notEqual(problemOf(name, one), ''));
+      test(`${name} ${one} is rejected`, () => assert.notEqual(problemOf(name, one), ''));
   }
-  test('nothing is no problem', () => {
+  test('an empty value is accepted', () => {
     for (const name of ['apiUrl', 'clientId', 'clientSecret', 'applicationId', 'deviceId'])
       assert.equal(problemOf(name, ''), '');
   });
-  test('the API’s address has no slash at its end, as paths follow it; what is called as it is keeps its own', () => {
+  test('slashes at the end are removed from the API’s address, not from other addresses', () => {
     assert.equal(asShown('apiUrl', 'https://api.example/'), 'https://api.example');
     assert.equal(asShown('apiUrl', 'https://api.example/base//'), 'https://api.example/base');
     assert.equal(asShown('tokenUrl', 'https://auth.example/token/'), 'https://auth.example/token/');

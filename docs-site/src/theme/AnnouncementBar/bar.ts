@@ -1,4 +1,4 @@
-/** The bar above the navigation. A new id shows it again to those who have closed the one before. */
+/** The bar above the navigation. A new id shows the bar again to readers who have closed the previous one. */
 export const bar = {
   id: 'api-v1',
   text: 'API v1 の提供を開始しました。',
@@ -7,5 +7,5 @@ export const bar = {
 
 export const idKey = 'announcement.id';
 export const dismissKey = 'announcement.dismiss';
-/** On <html>, set by the head's script before the first paint. */
+/** Attribute of <html> that the head script sets before the first paint. */
 export const dismissedAttribute = 'data-announcement-dismissed';

@@ -5,7 +5,7 @@ import { Icon } from '../Icon';
 import { storage } from '../storage';
 import { bar, dismissedAttribute, dismissKey, idKey } from './bar';
 
-/** Always in the HTML; the stylesheet hides it before hydration where it was closed (theme/headScript). */
+/** Always in the HTML. If the reader has closed it, the stylesheet hides it before hydration (theme/headScript.ts). */
 export function AnnouncementBar(): ReactElement | null {
   const [closed, setClosed] = useState(false);
   useEffect(() => {
@@ -26,7 +26,7 @@ export function AnnouncementBar(): ReactElement | null {
         className="announcement-bar__close"
         aria-label={ja.bar.close}
         onClick={() => {
-          // The id as well: what was kept may have been cleared while the page was open.
+          // Also stores the id again: the storage may have been cleared while the page was open.
           storage.set(idKey, bar.id);
           storage.set(dismissKey, 'true');
           document.documentElement.setAttribute(dismissedAttribute, '');

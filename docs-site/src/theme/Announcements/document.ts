@@ -1,15 +1,15 @@
 import { encode } from 'micromark-util-encode';
 import { renderMarkdown } from '../../markdown.ts';
 
-/** Maximum number of elements: a document with more is shown as its markdown, so that the page stays quick. */
-export const mostElements = 1500;
+/** Maximum number of elements. A larger document is shown as Markdown source, so that the page stays fast. */
+export const maxElements = 1500;
 
-/** The document's own first `#` heading would repeat the page's title. */
+/** Removes the first `#` heading, which would repeat the page's title. */
 const withoutTitle = (text: string): string => text.replace(/^\uFEFF?\s*# [^\n]*(?:\n|$)/, '');
 
 /**
- * Address on the page for one of the document at `base`; undefined for `javascript:`, `data:` and other schemes. On
- * this site (`origin`) it is the path alone.
+ * Resolves an address of the document at `base`. Returns a path for addresses of this site (`origin`), and undefined
+ * for `javascript:`, `data:` and other schemes.
  */
 function safeAddress(address: string, isImage: boolean, base: string, origin: string): string | undefined {
   if (!URL.canParse(address, base)) return undefined;
@@ -19,18 +19,18 @@ function safeAddress(address: string, isImage: boolean, base: string, origin: st
 }
 
 /**
- * Markdown of announcements → safe HTML, without the document's own title. The time that a hostile document takes has
- * no useful limit (22 s for 24 KB of `*a_`), the result has: call it where it can be ended.
+ * Converts the Markdown of announcements to safe HTML, without the document's title. The size of the result is
+ * limited, the time is not (22 s for 24 KB of `*a_`): call it in a worker that can be terminated.
  */
 export function renderAnnouncements(document: string, base: string, origin: string): string {
   const text = withoutTitle(document);
   const html = renderMarkdown(text, {
-    // The page has its h1.
-    heading: (rank) => Math.max(2, rank),
+    // The page already has an h1.
+    heading: (level) => Math.max(2, level),
     address: (address, isImage) => safeAddress(address, isImage, base, origin),
   });
   const elements = html.match(/<[a-z]/g)?.length ?? 0;
-  return (elements > mostElements ? `<pre tabindex="0"><code>${encode(text)}</code></pre>` : html)
+  return (elements > maxElements ? `<pre tabindex="0"><code>${encode(text)}</code></pre>` : html)
     .replaceAll('<pre ', '<pre class="code code__pre" ')
     .trim();
 }

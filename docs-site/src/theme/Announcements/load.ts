@@ -1,6 +1,6 @@
 import { parseAnnouncements } from './parser.ts';
 
-/** Why the announcements are not there. */
+/** Reason why the announcements cannot be shown. */
 export type LoadFailure =
   | { readonly kind: 'status'; readonly status: number }
   | { readonly kind: 'timeout' | 'offline' | 'tooLarge' | 'notText' | 'tooComplex' | 'noParser' };
@@ -8,9 +8,9 @@ export type LoadFailure =
 export type Loaded = { readonly html: string } | { readonly failure: LoadFailure };
 
 export const timeoutMs = 10_000;
-export const mostBytes = 64 * 1024;
+export const maxBytes = 64 * 1024;
 
-/** Reads what is allowed and no more; undefined when there is more. */
+/** Reads the body up to `maxBytes`; undefined if it is larger. */
 async function readText({ body }: Response): Promise<string | undefined> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
@@ -18,7 +18,7 @@ async function readText({ body }: Response): Promise<string | undefined> {
   let text = '';
   for (let part = await reader?.read(); reader && part && !part.done; part = await reader.read()) {
     bytes += part.value.length;
-    if (bytes > mostBytes) {
+    if (bytes > maxBytes) {
       void reader.cancel().catch(() => undefined);
       return undefined;
     }
@@ -39,7 +39,7 @@ async function fetchText(
       cache: 'no-cache',
     });
     if (!response.ok) return { failure: { kind: 'status', status: response.status } };
-    // A portal or a proxy answers with a page of its own.
+    // Captive portals and proxies respond with an HTML page.
     const isText = /^text\/(?:markdown|x-markdown|plain)\b/i.test(response.headers.get('content-type') ?? '');
     if (!isText) return { failure: { kind: 'notText' } };
     const text = await readText(response);

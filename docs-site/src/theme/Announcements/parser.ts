@@ -5,7 +5,7 @@ export type Parsed =
 export const parserLoadTimeoutMs = 10_000;
 export const parseTimeoutMs = 2000;
 
-/** Input of the worker: the markdown, the address of its document, and the origin of the page. */
+/** Input of the worker: Markdown, address of its document, and origin of the page. */
 export interface Source {
   readonly text: string;
   readonly base: string;
@@ -13,9 +13,9 @@ export interface Source {
 }
 
 /**
- * Renders in a worker of its own, which ends with the answer, with `signal`, or with its time: a hostile document takes
- * as much time as it likes, but not the page's. The time counts from the worker's 'ready', so that a slow network is
- * not taken for a slow document. Never throws.
+ * Renders announcements in a separate worker, so that a hostile document cannot block the page. The worker ends after
+ * its result, on `signal`, or after a timeout. The parse timeout starts with the worker's 'ready', so that the time to
+ * load the worker does not count. Never throws.
  */
 export function parseAnnouncements(source: Source, signal: AbortSignal): Promise<Parsed> {
   const { promise, resolve } = Promise.withResolvers<Parsed>();

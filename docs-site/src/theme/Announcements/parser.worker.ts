@@ -7,7 +7,7 @@ self.addEventListener('message', ({ data }: MessageEvent<Source>) => {
   try {
     answer({ html: renderAnnouncements(data.text, data.base, data.origin) });
   } catch {
-    // Nested so deep that the stack does not hold it.
+    // Stack overflow: the document is nested too deeply.
     answer({ failure: { kind: 'tooComplex' } });
   }
 });

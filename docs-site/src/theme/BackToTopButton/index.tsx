@@ -3,10 +3,10 @@ import { ja } from '../../strings/ja';
 import { Icon } from '../Icon';
 
 const fromTop = 300;
-/** What a reader scrolls with. */
+/** Events that show that the reader scrolls. */
 const byReader = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
-/** Comes when the reader scrolls up, far enough from the top; goes when scrolling down or following a hash. */
+/** Appears when the reader scrolls up below `fromTop` pixels. Disappears on scrolling down or on a jump to a hash. */
 export function BackToTopButton(): ReactElement {
   const [shown, setShown] = useState(false);
   useEffect(() => {
@@ -23,7 +23,7 @@ export function BackToTopButton(): ReactElement {
       followsHash = true;
       setShown(false);
     };
-    // What lies above the target gets its height on the way (prose.css): the browser scrolls more than once for a hash.
+    // The browser may scroll several times for one hash, because parts above the target get their height late (prose.css).
     const moved = () => {
       followsHash = false;
     };

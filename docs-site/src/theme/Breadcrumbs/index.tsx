@@ -32,7 +32,7 @@ export function Breadcrumbs({ items }: { readonly items: DocumentPage['breadcrum
   );
 }
 
-/** The same for search engines; only what has an address, and the page itself. */
+/** Breadcrumbs for search engines (JSON-LD): only items with an address, and the page. */
 export function breadcrumbsJson(items: DocumentPage['breadcrumbs'], route: string, siteUrl: string): string {
   const named = items.filter((one, index) => one.href || index === items.length - 1);
   return JSON.stringify({

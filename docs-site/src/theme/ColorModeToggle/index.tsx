@@ -14,7 +14,7 @@ const apply = (theme: Theme) => {
 
 const subscribe = (changed: () => void) => {
   listeners.add(changed);
-  // Other tabs tell of their choice.
+  // Follows a choice in another tab.
   const stored = (event: StorageEvent) => {
     if (event.key === key || event.key === null) apply(event.newValue === 'dark' ? 'dark' : 'light');
   };

@@ -61,7 +61,7 @@ function Category({
     holdsActive || only || category.items.some((item) => !item.href.startsWith('#')),
   );
   const id = useId();
-  // Becoming active opens a category; nothing closes one but its own button.
+  // A category opens when it becomes active. Only its button closes it.
   useEffect(() => {
     if (holdsActive) setOpen(true);
   }, [holdsActive]);
@@ -89,7 +89,7 @@ function Category({
   );
 }
 
-/** Categories open and close each by themselves. */
+/** Categories of the sidebar. Each opens and closes independently. */
 export function SidebarTree({ categories, path, hash }: Props): ReactElement {
   return (
     <div className="doc-sidebar__tree">

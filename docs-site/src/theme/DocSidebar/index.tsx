@@ -12,13 +12,16 @@ interface Props {
   readonly hash: string;
 }
 
-/** What stands on the page itself: the calls of a reference. */
+/** Items that lead to an anchor of the current page: the calls of a reference. */
 const anchorsOf = (categories: readonly SidebarCategory[]): string[] =>
   categories.flatMap(({ items }) =>
     items.flatMap(({ href }) => (href.startsWith('#') ? [decodeURIComponent(href.slice(1))] : [])),
   );
 
-/** The sidebar of a document. On a reference it follows the reading. It can be hidden; the focus goes to the button that brings it back, and back again. */
+/**
+ * Sidebar of a document. On a reference, it marks the call that is being read. It can be hidden: the focus then moves
+ * to the button that shows it again, and back when it is shown.
+ */
 export function DocSidebar(props: Props): ReactElement {
   const { categories, path } = props;
   const hydrated = useHydrated();
@@ -36,7 +39,7 @@ export function DocSidebar(props: Props): ReactElement {
     (hidden ? show : hide).current?.focus();
   }, [hidden]);
 
-  // The chosen page or call stays in view while the document is read.
+  // Keeps the active item visible in the sidebar.
   useEffect(() => {
     const box = scroller.current;
     const link = box?.querySelector<HTMLElement>('[aria-current]');

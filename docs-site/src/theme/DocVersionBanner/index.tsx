@@ -11,7 +11,7 @@ interface Props {
   readonly route: string;
 }
 
-/** Above pages of a version that is not the latest: what it is, and the way to the latest. */
+/** Banner of pages that are not of the latest version: the state of the version, and a link to the latest. */
 export function DocVersionBanner({ siteName, versions, version, route }: Props): ReactElement | null {
   const own = versions.find((one) => one.name === version);
   const latest = latestOf(versions);

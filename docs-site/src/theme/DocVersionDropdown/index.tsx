@@ -11,7 +11,7 @@ interface Props {
   readonly version: string;
 }
 
-/** A link for each version; choosing one keeps it, and a kept one that is gone is forgotten. */
+/** One link for each version. Stores the chosen version, and deletes a stored version that no longer exists. */
 export function VersionItems({
   path,
   versions,

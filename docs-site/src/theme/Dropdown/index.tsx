@@ -20,8 +20,8 @@ interface Props {
 }
 
 /**
- * A disclosure of links. The pointer opens it by hovering; a click or Enter and Space pin it. It closes on Escape, on a
- * click outside and when the focus leaves it. The keys ↓ and ↑ move between its entries, and open it.
+ * A disclosure of links. Hovering opens it; a click, Enter or Space pins it. Escape, a click outside and a loss of
+ * focus close it. The keys ↓ and ↑ open it and move between its entries.
  */
 export function Dropdown({ label, icon, name, current, end, children }: Props): ReactElement {
   const [state, setState] = useState<'closed' | 'hovered' | 'pinned'>('closed');
@@ -52,7 +52,7 @@ export function Dropdown({ label, icon, name, current, end, children }: Props): 
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    // Only what is shown can have the focus.
+    // Hidden entries cannot have the focus.
     if (!open) flushSync(() => setState('pinned'));
     const entries = [...(root.current?.querySelectorAll<HTMLElement>('ul a') ?? [])];
     const now = entries.indexOf(document.activeElement as HTMLElement);

@@ -6,7 +6,7 @@ interface ErrorPageProps {
   again(): void;
 }
 
-/** Inside navigation and footer: the page threw while it was rendered. */
+/** Shown between navigation and footer if rendering the page throws. */
 export function ErrorPage({ error, again }: ErrorPageProps): ReactElement {
   return (
     <main id="main" className="status" tabIndex={-1}>
@@ -22,15 +22,15 @@ export function ErrorPage({ error, again }: ErrorPageProps): ReactElement {
   );
 }
 
-/** The last resort: navigation or footer themselves threw. */
+/** Shown instead of everything if rendering the navigation or the footer throws. */
 export function CrashPage({ error, again }: ErrorPageProps): ReactElement {
-  // Back leads to a page that did not throw. The router follows in the next frame, this in the one after it.
+  // Back leads to a page that did not throw. Renders again after two frames: the router needs one frame to navigate.
   useEffect(() => {
     const back = () => requestAnimationFrame(() => requestAnimationFrame(again));
     window.addEventListener('popstate', back);
     return () => window.removeEventListener('popstate', back);
   }, [again]);
-  // The page's own title is gone with the page. The first of several titles counts, also against one that comes later.
+  // Sets the title, because the page's title was removed with the page. Browsers use the first title in the head.
   useEffect(() => {
     const title = document.createElement('title');
     title.textContent = `${ja.error.crashed} (${ja.error.crashedEnglish})`;
@@ -48,7 +48,7 @@ export function CrashPage({ error, again }: ErrorPageProps): ReactElement {
       <button type="button" className="button" onClick={again}>
         {ja.error.again} <span lang="en">({ja.error.againEnglish})</span>
       </button>
-      {/* A full load: what threw is not trusted to navigate. */}
+      {/* A full page load: the client-side navigation may be broken. */}
       <p>
         <a href="/">{ja.notFound.home}</a>
       </p>
@@ -57,7 +57,7 @@ export function CrashPage({ error, again }: ErrorPageProps): ReactElement {
 }
 
 interface Props {
-  /** Another page is tried again. */
+  /** A new path clears the error. */
   readonly path: string;
   readonly fallback: (props: ErrorPageProps) => ReactElement;
   readonly children: ReactNode;

@@ -1,4 +1,4 @@
 import { createContext } from 'react';
 
-/** Gives a fragment's HTML while the page is built; in the browser there is none. */
+/** Reads a fragment's HTML in the build; undefined in the browser. */
 export const FragmentContext = createContext<((address: string) => string) | undefined>(undefined);

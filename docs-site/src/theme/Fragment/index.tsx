@@ -6,8 +6,8 @@ import { fragmentOf, keepFragment, loadFragment } from './store';
 const useBrowserLayoutEffect = typeof window === 'undefined' ? useEffect : useLayoutEffect;
 
 /**
- * Static HTML that React neither renders nor hydrates. On the first visit the HTML's copy stays as it is: React 18
- * leaves the inside of `dangerouslySetInnerHTML` alone while hydrating. After a navigation the store has it.
+ * Static HTML that React does not hydrate. On the first visit, the fragment is in the page's HTML, and React 18 keeps
+ * the content of `dangerouslySetInnerHTML` while hydrating. After a navigation, the fragment is in the store.
  */
 export function Fragment({
   address,
@@ -27,16 +27,16 @@ export function Fragment({
       announceFragment(node);
       return;
     }
-    // The first visit. Both are tasks of their own: a large page answers the reader between them.
+    // First visit. Two separate tasks, so that a large page can respond to the reader between them.
     let next = setTimeout(() => {
-      // Before anything changes it: a form that comes back is empty, and so is what was made of it.
+      // Stores the HTML before any script changes it: after Back, forms and their results must be empty.
       keepFragment(address, () => node.innerHTML);
       next = setTimeout(() => announceFragment(node));
     });
     return () => clearTimeout(next);
   });
   useEffect(() => {
-    // Only where nobody fetched it before: Gatsby's own development server.
+    // Needed only with Gatsby's development server; otherwise the fragment is already loaded.
     if (element.current?.firstChild) return;
     loadFragment(address).then(
       () => setLoaded(true),

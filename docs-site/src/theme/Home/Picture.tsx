@@ -1,6 +1,6 @@
 import type { ReactElement } from 'react';
 
-/** The system in one drawing: headset, cloud, the reader's server; a call goes one way, a callback comes back. */
+/** Diagram of the system: headset, cloud and the reader's server, with a call and a callback. */
 export function Picture(): ReactElement {
   return (
     <svg className="picture" viewBox="0 0 520 380" role="img" aria-labelledby="picture-title">

@@ -32,7 +32,7 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** The words of the home page, for the page and for its `.md` twin. */
+/** Texts of the home page and of its Markdown version. */
 export const home = {
   name: 'ホーム',
   description:

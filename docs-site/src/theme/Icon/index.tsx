@@ -1,6 +1,6 @@
 import type { ReactElement } from 'react';
 
-/** Drawn on a grid of 24 with lines of 1.75, in the text's colour. */
+/** Icon on a 24-pixel grid with 1.75-pixel lines, in the text colour. */
 const paths = {
   info: 'M12 21a9 9 0 100-18 9 9 0 000 18zM12 11v5.5M12 7.6v.1',
   tip: 'M9 18h6M10 21h4M12 3a6 6 0 00-3.6 10.8c.7.6 1.1 1.3 1.1 2.2h5c0-.9.4-1.6 1.1-2.2A6 6 0 0012 3z',

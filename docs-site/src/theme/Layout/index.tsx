@@ -20,7 +20,7 @@ export interface LayoutProps {
   readonly children?: ReactNode;
 }
 
-/** Says in Japanese where a navigation has led; Gatsby's own announcer speaks English and is silenced. */
+/** Announces navigations to screen readers in Japanese. Gatsby's announcer speaks English and is switched off. */
 function Announcer({ path }: { readonly path: string }): ReactElement {
   const [text, setText] = useState('');
   const first = useRef(true);
@@ -38,7 +38,7 @@ function Announcer({ path }: { readonly path: string }): ReactElement {
   );
 }
 
-/** What stands around every page; it stays mounted while pages change, so the sidebar keeps its state. */
+/** Frame of every page. It stays mounted during navigations, so the sidebar keeps its state. */
 export function Layout({ location, pageContext, children }: LayoutProps): ReactElement {
   const path = location.pathname.replace(/(.)\/$/, '$1');
   const { search = '', hash = '' } = location;

@@ -4,7 +4,7 @@ import { ja } from '../../strings/ja';
 let shown = false;
 const listeners = new Set<() => void>();
 
-/** Called by gatsby-browser: a page takes long, or has come. */
+/** Shows or hides the spinner. Called by gatsby-browser. */
 export function setLoading(next: boolean): void {
   if (shown === next) return;
   shown = next;

@@ -2,7 +2,7 @@ import type { ReactElement } from 'react';
 import { ja } from '../../strings/ja';
 import { Dropdown } from '../Dropdown';
 
-/** One locale: its link leads to the page itself, with query and hash. */
+/** Dropdown with the only locale. Its link leads to the current page, with query and hash. */
 export function LocaleItem({
   address,
   className,

@@ -1,6 +1,6 @@
 import type { ReactElement } from 'react';
 
-/** A cloud whose lower edge is a headset's band, with the boom microphone; drawn for this site. */
+/** Logo: a cloud whose lower edge is a headset's band, with a boom microphone. Drawn for this site. */
 export function Logo(): ReactElement {
   return (
     <svg className="logo" viewBox="0 0 48 48" aria-hidden="true" focusable="false">

@@ -17,8 +17,8 @@ interface Props extends NavbarProps {
 }
 
 /**
- * The menu below the breakpoint: a main panel and, on pages with a sidebar, a docs panel that shows first. It puts an
- * entry into the history, so that Back closes it and stays on the page; a link in it takes that entry's place.
+ * Menu at or below the breakpoint: a main panel and, on pages with a sidebar, a docs panel that is shown first. Opening
+ * it adds a history entry, so that Back closes the menu and stays on the page. A link in it replaces that entry.
  */
 export function MobileMenu({
   open,
@@ -36,7 +36,7 @@ export function MobileMenu({
   const hasDocs = sidebar !== undefined && sidebar.length > 0;
   const ownEntry = useRef(false);
 
-  /** Closes and takes the history entry away again. */
+  /** Closes the menu and removes its history entry. */
   const dismiss = useCallback(() => {
     if (ownEntry.current) {
       ownEntry.current = false;
@@ -175,7 +175,7 @@ export function MobileMenu({
 
 declare module 'react' {
   interface HTMLAttributes<T> {
-    /** React 18 passes it on as it is: '' is on, undefined is off. */
+    /** React 18 passes the value through: '' is on, undefined is off. */
     inert?: '' | undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { ja } from '../../strings/ja';
 import type { PageLink } from '../../types';
 
-/** What the top navigation, the mobile menu and the footer lead to. */
+/** Links of the top navigation, the mobile menu and the footer. */
 export const guideLinks: readonly PageLink[] = [
   { label: '概要', href: '/docs/introduction/about' },
   { label: '利用の準備', href: '/docs/introduction/preparation' },

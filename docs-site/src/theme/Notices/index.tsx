@@ -15,7 +15,7 @@ function Notice({ kind }: { readonly kind: 'unlisted' | 'draft' }): ReactElement
   );
 }
 
-/** What a reader must know of a page that is not for everybody. */
+/** Notices of draft and unlisted pages. */
 export function Notices({ page }: { readonly page: Pick<DocumentPage, 'unlisted' | 'draft'> }): ReactElement {
   return (
     <>

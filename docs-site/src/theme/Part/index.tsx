@@ -1,9 +1,9 @@
 import { type ReactElement, type ReactNode, Suspense, useEffect } from 'react';
 
 /**
- * A part of the page that React takes over by itself, in slices of a few milliseconds (selective hydration), so that
- * none keeps the reader waiting. Whoever clicks into one that waits gets it at once. `then` is called when it is done;
- * what it is given must not change before, or React does it in one go.
+ * A part of the page that React hydrates separately, in slices of a few milliseconds (selective hydration). A click
+ * into a part hydrates it at once. `then` is called after the hydration. The props must not change before that:
+ * otherwise React hydrates the part in one task.
  */
 export function Part({
   children,

@@ -1,10 +1,10 @@
 import type { ReactElement } from 'react';
 import { ja } from '../../strings/ja';
 
-/** The first thing that the Tab key reaches; it moves the focus, not only the view. */
+/** First element in the tab order. Moves the focus to the main content, not only the scroll position. */
 export function SkipLink(): ReactElement {
   return (
-    // biome-ignore lint/a11y/useValidAnchor: without JavaScript it is the link that it looks like
+    // biome-ignore lint/a11y/useValidAnchor: a working link without JavaScript
     <a
       className="skip"
       href="#main"

@@ -24,7 +24,7 @@ function List({
   );
 }
 
-/** Beside the text; levels 2 and 3. */
+/** Table of contents next to the text, with heading levels 2 and 3. */
 export function TOC({ items }: { readonly items: readonly TocItem[] }): ReactElement {
   const active = useActiveHeading(useMemo(() => items.map(({ id }) => id), [items]));
   return (
@@ -35,7 +35,7 @@ export function TOC({ items }: { readonly items: readonly TocItem[] }): ReactEle
   );
 }
 
-/** Above the text, at or below the breakpoint; works without JavaScript. */
+/** Collapsible table of contents above the text, at or below the breakpoint. Works without JavaScript. */
 export function TOCCollapsible({ items }: { readonly items: readonly TocItem[] }): ReactElement {
   return (
     <details className="toc-collapsible">

@@ -2,33 +2,32 @@ import { createServer, request as forward, type IncomingHttpHeaders } from 'node
 import type { AddressInfo } from 'node:net';
 import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 
-/** The public address of the reader's server: leads to the port of the sample that runs. */
-export interface Front {
-  /** For `integratorUrl`. */
+/** Tunnel to the reader's server: forwards a public address to the port of the running sample. */
+export interface Tunnel {
+  /** Public address, for `integratorUrl`. */
   readonly url: string;
-  /** Where a sample's own server listens. */
+  /** Port on which the server of a sample listens. */
   readonly port: number;
-  /** Authentication keys by which test callbacks are judged where a page has no server. */
+  /** Authentication keys to verify test callbacks, if no server of a sample runs. */
   keys: readonly string[];
-  /** Where a page has no server, each callback is answered 410, which gives it up. */
-  isGone: boolean;
+  /** If true and no server of a sample runs: responds with 410, so that the platform gives up the callback. */
+  givesUp: boolean;
   close(): Promise<void>;
 }
 
 /**
- * Forwards what the platform sends to the sample's own server, as a tunnel does. Where a page has no
- * server, or it has stopped, callbacks are taken with 204: the platform must not come to see the
- * destination as failing, and slow down for the pages that follow. Test callbacks, which have no part in
- * that, are answered as by a server that verifies.
+ * Starts the tunnel. If no server of a sample runs, the tunnel accepts callbacks with 204: otherwise the platform would
+ * treat the endpoint as failing and slow down for the following pages. Test callbacks do not count as failures, so the
+ * tunnel verifies them and rejects a wrong signature.
  */
-export async function startFront(): Promise<Front> {
+export async function startTunnel(): Promise<Tunnel> {
   const port = await freePort();
-  const judged = { keys: [] as readonly string[], isGone: false };
+  const state = { keys: [] as readonly string[], givesUp: false };
   const answerOf = (headers: IncomingHttpHeaders, rawBody: Buffer): readonly [number, string] => {
-    if (headers['x-tlpf-test'] === 'true' && !verifyCallback({ headers, rawBody }, judged.keys)) {
+    if (headers['x-tlpf-test'] === 'true' && !verifyCallback({ headers, rawBody }, state.keys)) {
       return [401, 'wrong signature'];
     }
-    return judged.isGone ? [410, 'no such endpoint'] : [204, ''];
+    return state.givesUp ? [410, 'no such endpoint'] : [204, ''];
   };
   const server = createServer((incoming, outgoing) => {
     const pieces: Buffer[] = [];
@@ -49,7 +48,7 @@ export async function startFront(): Promise<Front> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(judged, {
+  return Object.assign(state, {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`,
     port,
     async close() {

@@ -117,8 +117,8 @@ function operationText(
   ].filter((one) => one !== '');
 }
 
-/** The `.md` twin: all that the page says, for readers and programs that want text. */
-export function twinOf(input: ApiInput, title: string, groups: readonly Group[]): string {
+/** Returns the Markdown version of a reference, with the whole content of the page. */
+export function markdownOf(input: ApiInput, title: string, groups: readonly Group[]): string {
   const { info } = input.document;
   const related = relations(input);
   const parts = [
