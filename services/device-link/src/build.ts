@@ -116,7 +116,7 @@ export function buildDeviceLink(
   const connections = new Connections(
     {
       most: crowd,
-      mostOfAddress: config.DEVICE_LINK_CONNECTIONS_OF_ADDRESS ?? Number.POSITIVE_INFINITY,
+      mostOfAddress: config.DEVICE_LINK_CONNECTIONS_PER_ADDRESS ?? Number.POSITIVE_INFINITY,
       proxies: (ctx.listeners ?? defaultListeners).proxies,
     },
     countRejected(ctx.metrics)('headsets'),
@@ -174,7 +174,7 @@ export function buildDeviceLink(
       }),
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),
-      reconcileEveryMs: config.DEVICE_LINK_REJUDGE_MS,
+      reconcileEveryMs: config.DEVICE_LINK_RECONCILE_INTERVAL_MS,
       ageMs: config.DEVICE_LINK_SESSION_AGE_MS,
     },
   });
@@ -199,13 +199,13 @@ export function buildDeviceLink(
     directory,
     logger,
     monotonic: () => monotonicMs(clock),
-    everyMs: config.DEVICE_LINK_REJUDGE_MS,
+    everyMs: config.DEVICE_LINK_RECONCILE_INTERVAL_MS,
   });
   const sweepEveryMs = Math.min(
     1000,
     config.DEVICE_LINK_OFFER_DEADLINE_MS / 4,
     config.DEVICE_LINK_HELLO_DEADLINE_MS / 4,
-    config.DEVICE_LINK_REJUDGE_MS / 4,
+    config.DEVICE_LINK_RECONCILE_INTERVAL_MS / 4,
   );
   const timers: Timer[] = [];
   let port = 0;

@@ -55,9 +55,10 @@ export const deviceLinkConfig = {
     min: 300,
     max: 300_000,
   }),
-  DEVICE_LINK_REJUDGE_MS: integer({
+  DEVICE_LINK_RECONCILE_INTERVAL_MS: integer({
     doc: 'Interval of the periodic reconciliation of each session, so that nothing waits for a reconnect (rule B5); milliseconds.',
     example: '300000',
+    formerName: 'DEVICE_LINK_REJUDGE_MS',
     default: 300_000,
     min: 100,
     max: 3_600_000,
@@ -105,7 +106,7 @@ export const deviceLinkConfig = {
     min: 10,
     max: 1_000_000,
   }),
-  DEVICE_LINK_CONNECTIONS_OF_ADDRESS: integer({
+  DEVICE_LINK_CONNECTIONS_PER_ADDRESS: integer({
     doc: 'Maximum number of headset connections from one address (IPv6: from one /64). Connections from TRUSTED_PROXIES count only towards the total. By default there is no limit, because many headsets may share an address (NAT, a proxy at layer 4).',
     example: '2000',
     min: 1,

@@ -124,7 +124,7 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
       fileUploadLimitBytes: config.FILE_UPLOAD_LIMIT_BYTES,
       destinations: {
-        httpsOnly: config.DESTINATIONS === 'https',
+        httpsOnly: config.ENDPOINT_SCHEMES === 'https',
         mayReach: callbackAddressesOf(config).mayAllow,
       },
       metrics,

@@ -5,8 +5,8 @@ import { mostFileBytes } from './domain/upload.ts';
 
 /** Keys of the devices service. */
 export const devicesConfig = {
-  DESTINATIONS: choice({
-    doc: 'Which destinations an integrator may register: `any` (http and https), or `https` only. Already registered destinations stay valid.',
+  ENDPOINT_SCHEMES: choice({
+    doc: 'Schemes of the endpoints that an integrator may register: `any` (http and https), or `https` only. Registered endpoints stay valid.',
     example: 'https',
     default: 'any',
     words: ['any', 'https'],

@@ -148,8 +148,8 @@ function nodeOf(sources: string): string {
 
 /** Returns the configured stop time of a process; milliseconds. */
 function ownDrainMs(env: Readonly<Record<string, string>>): number {
-  // The last two keys are for releases without STOP_GRACE_MS.
-  const keys = ['TURN_AWAY_MS', 'STOP_GRACE_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
+  // The last two keys are settings of release 0.1.0.
+  const keys = ['STOP_DELAY_MS', 'STOP_GRACE_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
   return keys.reduce((sum, key) => sum + Number(env[key] ?? 0), 0);
 }
 

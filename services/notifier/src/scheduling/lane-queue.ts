@@ -199,7 +199,7 @@ export class LaneQueue {
         this.#done(chain);
         return [];
       case 'wait':
-        this.#putOff(this.#change(taken, step.change), step.delayMs);
+        this.#postpone(this.#change(taken, step.change), step.delayMs);
         return step.change ? [{ delivery: entry.delivery, change: step.change }] : [];
       case 'release':
         return this.#evict(this.#change(taken, step.change)).map((each) => {
@@ -235,7 +235,7 @@ export class LaneQueue {
   }
 
   /** Nothing of this chain starts before `delayMs` have passed. */
-  #putOff(chain: Chain, delayMs: number): void {
+  #postpone(chain: Chain, delayMs: number): void {
     chain.working = undefined;
     const atMs = this.#clock.monotonicNow() + delayMs;
     this.#waiting.set(chain, atMs);
