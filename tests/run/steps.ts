@@ -162,7 +162,9 @@ export const longSteps: readonly Step[] = [
     ...(unit.env && { env: unit.env }),
   } satisfies Step,
   jest('end to end, embedded, all files', endToEnd, { env: { STACK: 'embedded' } }),
-  jest('end to end, nine processes on MongoDB and Kafka, all files', endToEnd, { env: { STACK: 'real' } }),
+  jest('end to end, nine processes on MongoDB and Kafka, all files', endToEnd, {
+    env: { STACK: 'real', TEST_LONG: '1' },
+  }),
   jest('end to end, two instances of every service', endToEnd, { env: { STACK: 'real', INSTANCES: '2' } }),
   jest('images built twice, and the chart on a cluster at length', charts, {
     files: ['tests/charts/image', 'tests/charts/cluster'],
