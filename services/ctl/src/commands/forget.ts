@@ -8,13 +8,13 @@ import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/a
 import type { Command } from 'commander';
 import type { Session } from '../session.ts';
 import {
-  type ForgetOptions,
   checkIntervalMs,
+  type ForgetOptions,
   forgetOptions,
   maxChecks,
   type Outcome,
-  requireNoneLeft,
   requireCounted,
+  requireNoneLeft,
   showForgotten,
   startForgetRun,
 } from './forget-run.ts';

@@ -95,7 +95,8 @@ export async function settled(
   for (let waitedMs = 0; ; waitedMs += retryIntervalMs) {
     const lines = await ask();
     const wrong = lines.filter((line) => !line.ready && !isReplaced(line, lines));
-    const mayBeDeletedPods = wrong.length > 0 && wrong.every((line) => line.silent && hasReadyOne(line, lines));
+    const mayBeDeletedPods =
+      wrong.length > 0 && wrong.every((line) => line.silent && hasReadyOne(line, lines));
     if (!mayBeDeletedPods || waitedMs >= retryForMs) return lines;
     await pause(retryIntervalMs);
   }
