@@ -19,7 +19,7 @@ export interface Api {
   /** Reads below the application's path, such as `/events`. */
   get<T>(path: string, query?: Query): Promise<T>;
   /**
-   * Makes a change sendOnce per `key` (Idempotency-Key); default: a new key. The error for a missing answer contains the
+   * Makes a change once per `key` (Idempotency-Key); default: a new key. The error for a missing answer contains the
    * key.
    */
   post<T>(path: string, body: object, key?: string): Promise<T>;

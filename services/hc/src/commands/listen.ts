@@ -15,9 +15,9 @@ import {
   readFeed,
   startOf,
 } from '../feed.ts';
+import { stateFolder } from '../folders.ts';
 import { type Forwarded, listen } from '../listen/listen.ts';
 import { PositionFile } from '../listen/position.ts';
-import { stateFolder } from '../folders.ts';
 import { type Session, untilSuccess } from '../session.ts';
 import { applicationKey, keyOfFile, ownKeyOrNew, type SigningKey } from '../signing-keys.ts';
 
@@ -135,7 +135,8 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
     } finally {
       positionFile.close();
     }
-    if (abortRequest.aborted) throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
+    if (abortRequest.aborted)
+      throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
     session.note('Ended. The next run continues from here.');
   } finally {
     off();

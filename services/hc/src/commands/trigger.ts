@@ -57,9 +57,10 @@ export function addTrigger(program: Command, session: Session): void {
     .addArgument(suggesting(new Argument('[type]', 'callback type'), eventTypes))
     .description('send a test callback to a registered URL now; without a type: list the types')
     .addOption(
-      new Option('--destination <setting>', "setting whose URL gets the callback; default: the type's setting").choices(
-        destinations,
-      ),
+      new Option(
+        '--destination <setting>',
+        "setting whose URL gets the callback; default: the type's setting",
+      ).choices(destinations),
     )
     .option('--example <name>', 'example of the type; default: the first example')
     .option('--fields <json>', 'fields that replace fields of the example', jsonObject)

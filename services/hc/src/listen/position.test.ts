@@ -33,11 +33,7 @@ test('answered events and the position are known after a kill', async () => {
   file.answered('b');
   const second = await reopened();
   expect(second.isNew).toBe(false);
-  expect([second.file.has('a'), second.file.has('b'), second.file.has('c')]).toEqual([
-    true,
-    true,
-    false,
-  ]);
+  expect([second.file.has('a'), second.file.has('b'), second.file.has('c')]).toEqual([true, true, false]);
   expect([second.file.position, second.file.wantedSinceMs]).toEqual([start.position, 5]);
   second.file.moveTo({ cursor: 'c1', skipBeforeMs: 0 });
   second.file.answered('c');

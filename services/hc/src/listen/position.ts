@@ -106,7 +106,8 @@ export class PositionFile {
 
   /** Moves the position; all earlier events were answered. */
   moveTo(position: Position): void {
-    if (position.cursor === this.#position.cursor && position.skipBeforeMs === this.#position.skipBeforeMs) return;
+    if (position.cursor === this.#position.cursor && position.skipBeforeMs === this.#position.skipBeforeMs)
+      return;
     this.#position = position;
     this.#append(lineOf(position));
   }
