@@ -43,8 +43,8 @@ export async function upload(url: string, content: Readable, options: UploadOpti
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve).once('error', reject);
   });
-  // Error of the content: the request only reports that its stream ended. An error of the content after a failure of the
-  // request is ignored, because the pipeline ends the content with that failure.
+  // Error of the content: the request only reports that its stream ended. After a failure of the request, an error of
+  // the content is ignored, because the pipeline ends the content with that failure.
   let contentError: Error | undefined;
   content.once('error', (cause) => {
     if (request.destroyed) return;

@@ -36,8 +36,8 @@ export function raiseOptions(args: readonly string[]): RaiseOptions {
 }
 
 /**
- * Advances numbers in databases that were restored from a backup (ADR 0035): headsets, integrators and the event log may
- * remember higher values than the databases. No service may run meanwhile. May run any number of times, also after an
+ * Advances numbers in databases that were restored from a backup (ADR 0035), because headsets, integrators and the
+ * event log may remember higher values. No service may run meanwhile. May run any number of times, also after an
  * interrupted run: each run advances the numbers further. Throws if the databases are unused, or if device-link runs.
  */
 export async function raise(

@@ -6,14 +6,14 @@ import { createSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import type { JWK } from 'oidc-provider';
 
 /**
- * The issuer's secrets. They are stored, because a new signing key would make all issued tokens invalid after a restart.
+ * The issuer's secrets. They are stored, because a new signing key after a restart would invalidate all issued tokens.
  */
 export interface IssuerSecrets {
   readonly signingKey: JWK;
   readonly cookieKey: string;
 }
 
-/** Reads the issuer's secrets from the data directory. Creates them if they are missing; only the owner can read them. */
+/** Reads the issuer's secrets from the data directory, or creates them there. Only the owner can read the file. */
 export async function loadIssuerSecrets(dataDir: string): Promise<IssuerSecrets> {
   const file = join(dataDir, 'issuer.json');
   const kept = await read(file);

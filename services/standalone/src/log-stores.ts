@@ -5,8 +5,8 @@ const sharedSettings = ['ADVERTISE_ADDRESS', 'GATEWAY_PEERS', 'RPC_TLS_MODE'];
 
 /**
  * Logs which stores the process uses. Logs a warning if the settings suggest other stores, for example because an
- * environment file was not loaded: the process would accept calls on an empty platform. `folder`: folder of the embedded
- * stores; undefined: MongoDB and Kafka.
+ * environment file was not loaded: the process would accept calls on an empty platform. `folder`: folder of the
+ * embedded stores; undefined: MongoDB and Kafka.
  */
 export function logStores(
   logger: Pick<Logger, 'info' | 'warn'>,

@@ -67,8 +67,8 @@ export function changeByWelcome(
 }
 
 /**
- * Returns the change to an activation. The uploads of the former application fail. Adds a snapshot if the application is
- * new, or was deactivated in between. `state`: the headset's state after the erasure.
+ * Returns the change to an activation. The uploads of the former application fail. Adds a snapshot if the application
+ * is new, or was deactivated in between. `state`: the headset's state after the erasure.
  */
 function changeTo(
   activation: Activation,

@@ -101,7 +101,7 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
     const answer: Answer = verified ? ((await options.answer?.(seen)) ?? { status: 204 }) : { status: 401 };
     const answered = answer === 'hang' ? 0 : answer.status;
     const isAccepted = verified && answered >= 200 && answered < 300;
-    /** Writes the callback to the log, then remembers its id. If the write fails, the next attempt is not a duplicate. */
+    /** Writes the callback to the log, then remembers its id: after a failed write, the next attempt is not ignored. */
     const store = async (): Promise<void> => {
       const duplicate = acceptedIds.has(seen.webhookId);
       const arrival: Received = {

@@ -82,7 +82,7 @@ function read(file: string): Known | undefined {
   }
 }
 
-/** Returns whether the platform knows the application of an earlier run. A forgotten application still has a contract. */
+/** Whether the platform knows the application of an earlier run. A forgotten application still has a contract. */
 async function applicationState(
   admin: Admin,
   { applicationId }: Known,
