@@ -25,7 +25,9 @@ export async function queueFirmware(
     const { queued, changes, minActivationEpoch } = await store.firmwareQueue(deviceId);
     // An interrupted create has checked and queued this update; this call is its repeat.
     if (queued.some(({ id }) => id === requested.id)) return true;
-    const statusById = new Map((await store.getMany(queued.map(({ id }) => id))).map((t) => [t.id, t.status]));
+    const statusById = new Map(
+      (await store.getMany(queued.map(({ id }) => id))).map((t) => [t.id, t.status]),
+    );
     const outcome = enqueueFirmware(queued, requested, ({ id, activationEpoch, atMs }) => {
       const status = statusById.get(id);
       if (activationEpoch < minActivationEpoch) return false;

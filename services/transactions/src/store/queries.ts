@@ -80,7 +80,8 @@ export function createQueries(transactions: StoreCollection<TransactionDocument>
           .toArray();
         const ranOrMayRun = later.filter((d) => !isEnd(d.status) || d.acceptedAtMs);
         for (const t of of) {
-          if (ranOrMayRun.some((d) => d._id > t.id && operationKey(d) === operationKey(t))) superseded.add(t.id);
+          if (ranOrMayRun.some((d) => d._id > t.id && operationKey(d) === operationKey(t)))
+            superseded.add(t.id);
         }
       }
       return superseded;
