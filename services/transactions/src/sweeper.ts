@@ -52,8 +52,8 @@ export function createSweeper(deps: {
   /** A correct clock writes no due time that is further in the future; milliseconds. */
   const aheadMs = 2 * Math.max(deps.claimMs, deps.progressIntervalMs);
   /**
-   * Makes transactions with impossible due times due now. Runs rarely: if this instance's clock is behind, all due times
-   * seem impossible, and a correction at every sweep would repeat all work.
+   * Makes transactions with impossible due times due now. Runs rarely: if this instance's clock is behind, all due
+   * times seem impossible, and a correction at every sweep would repeat all work.
    */
   const correctDueTimes = rarely(clock, aheadMs, async () => {
     const now = clock.now();

@@ -22,9 +22,9 @@ const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
 };
 
 /**
- * Makes deliveries of notifications and passes them to the scheduler. Most are stored first, all of a batch in one write.
- * Deliveries that can be sent at once are passed before they are stored, as soon as their events are durable and known
- * to be new (ADR 0050). The handler itself sends nothing. Dropped are: repeated events, events of a forgotten
+ * Makes deliveries of notifications and passes them to the scheduler. Most are stored first, all of a batch in one
+ * write. Deliveries that can be sent at once are passed before they are stored, as soon as their events are durable and
+ * known to be new (ADR 0050). The handler itself sends nothing. Dropped are: repeated events, events of a forgotten
  * application, and a progress after a later callback of its transaction.
  */
 export function createNotificationsHandler(options: {
@@ -64,8 +64,8 @@ export function createNotificationsHandler(options: {
         batch.settlesWith(records.settling(fresh.map(({ id }) => id)));
         scheduler.accept(fresh);
       }
-      // Comes last: other instances may claim deliveries as soon as they are stored, and must find earlier deliveries of
-      // the same order key in the database. `stored` therefore first records those that were accepted above.
+      // Comes last: other instances may claim deliveries as soon as they are stored, and must find earlier deliveries
+      // of the same order key in the database. `stored` therefore first records those that were accepted above.
       scheduler.accept(await stored(toStore));
     } finally {
       done();
@@ -96,8 +96,8 @@ export function createNotificationsHandler(options: {
 }
 
 /**
- * True for a progress after a later event of its transaction in the same batch. `highestSequences`: by order key, of the
- * events so far; updated here.
+ * True for a progress after a later event of its transaction in the same batch. `highestSequences`: by order key, of
+ * the events so far; updated here.
  */
 function isBehind(
   { replaceable, orderKey, sequence }: Delivery,

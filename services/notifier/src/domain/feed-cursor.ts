@@ -14,8 +14,8 @@ export interface FeedCursor {
   /** The last position that was read, or a bound before which everything was read; one for each partition. */
   readonly positions: readonly string[];
   /**
-   * The reader has read every event that was committed before this time: the time of its start, or of the last read that
-   * reached the end. The cursor expires by this time. Milliseconds since 1970.
+   * The reader has read every event that was committed before this time: the time of its start, or of the last read
+   * that reached the end. The cursor expires by this time. Milliseconds since 1970.
    */
   readonly sinceMs: number;
 }

@@ -25,7 +25,9 @@ export function positionText({ partition, epoch, offset, atMs }: FeedPosition): 
   return boundText(partition, epoch, offset) + digits(atMs, timeWidth);
 }
 
-/** Text that sorts after all positions with a lower offset, and before all positions with this offset or a higher one. */
+/**
+ * Text that sorts after all positions with a lower offset, and before all positions with this offset or a higher one.
+ */
 export function boundText(partition: number, epoch: number, offset: number): string {
   return startText(partition) + digits(epoch, epochWidth) + digits(offset, offsetWidth);
 }

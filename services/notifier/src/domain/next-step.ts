@@ -10,8 +10,8 @@ export const longestWaitInMemoryMs = 5000;
  * Outcome of one try of a delivery. Only an attempted try has made a request and counts as an attempt.
  *
  * blocked: an earlier delivery of the order key is not finished. lost: another instance owns the delivery. overtaken: a
- * progress that arrived after a later event. over: its final time limit has passed (rule B10). unset: its setting has no
- * address or key. unknown: the database or devices is unavailable. deferred: the destination accepts nothing now, or
+ * progress that arrived after a later event. over: its final time limit has passed (rule B10). unset: its setting has
+ * no address or key. unknown: the database or devices is unavailable. deferred: the destination accepts nothing now, or
  * this instance stops. aborted: a shutdown aborted the request.
  */
 export type TryOutcome =
@@ -117,8 +117,8 @@ function afterRequest(delivery: Delivery, change: AttemptChange, around: Surroun
     return end(change, delivered || (order === 'tried' && around.inOrder));
   }
   if (order === 'tried') {
-    // After its first attempt the delivery is retried on its own, and the next delivery may be sent (rule A20). If it was
-    // sent out of order after its maximum wait, the deliveries before it are not finished.
+    // After its first attempt the delivery is retried on its own, and the next delivery may be sent (rule A20). If it
+    // was sent out of order after its maximum wait, the deliveries before it are not finished.
     return pause(change.nextAttemptAtMs, { ...change, order: 'none' }, around.inOrder, around);
   }
   if (!around.last && mayBeReplaced(delivery)) {

@@ -24,7 +24,8 @@ export interface Probe {
 
 /**
  * Number of remembered probes per destination. A delivery with fewer than `minAttempts` attempts has made fewer than
- * `minAttempts` of these probes. So at least `minAttempts` of them were made with other deliveries and count for it.
+ * `minAttempts` of these probes. So at least `minAttempts` probes of a full list were made with other deliveries and
+ * count for it.
  */
 export const keptProbes = 2 * minAttempts;
 
@@ -46,8 +47,8 @@ export function endsAtMs(delivery: Budget, limit: TimeLimit): number {
 }
 
 /**
- * True if the delivery's time and attempts are used up. `probes` is the number of probes with other deliveries that count
- * as its attempts.
+ * True if the delivery's time and attempts are used up. `probes` is the number of probes with other deliveries that
+ * count as its attempts.
  */
 export function isOver(delivery: Budget, probes: number, nowMs: number, limit: TimeLimit): boolean {
   if (nowMs >= endsAtMs(delivery, limit)) return true;
@@ -56,8 +57,8 @@ export function isOver(delivery: Budget, probes: number, nowMs: number, limit: T
 
 /**
  * State of a delivery that waits because its destination accepts nothing. over: the delivery is given up. too few
- * attempts: its time is over, and it waits only for the minimum number of attempts. `recent` are the newest probes of the
- * destination. Without an address nothing can be tried, so only the delivery's age decides (rule B10).
+ * attempts: its time is over, and it waits only for the minimum number of attempts. `recent` are the newest probes of
+ * the destination. Without an address nothing can be tried, so only the delivery's age decides (rule B10).
  */
 export function waitState(
   delivery: Budget & Pick<Delivery, 'id'>,

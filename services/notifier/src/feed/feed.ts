@@ -9,8 +9,8 @@ import { type Bounds, BoundsReader } from './bounds.ts';
 import { OwnStream } from './own-stream.ts';
 
 /**
- * Margin for differences of three clocks, two hours each: the process that dated the cursor, the process that stored the
- * end of a delivery, and the process that checks the cursor. Milliseconds.
+ * Margin for differences of three clocks, two hours each: the process that dated the cursor, the process that stored
+ * the end of a delivery, and the process that checks the cursor. Milliseconds.
  */
 const clocksDifferMs = 3 * 2 * 3_600_000;
 /** How far the clock of a publisher may be ahead of the notifier's clock; milliseconds. */
@@ -41,7 +41,10 @@ export interface FeedRequest {
   readonly applicationId: string;
   /** Undefined: starts with the oldest stored event. */
   readonly after: string | undefined;
-  /** Used without `after`: start with the events that were created at this time or later; milliseconds since 1970. */
+  /**
+   * Used without `after`: the feed starts with the events that were created at this time or later, and some minutes
+   * earlier because of differing clocks. Milliseconds since 1970.
+   */
   readonly fromMs?: number | undefined;
   /** True to include resends. */
   readonly withResends?: boolean | undefined;

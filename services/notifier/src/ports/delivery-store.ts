@@ -53,8 +53,10 @@ export interface DeliveryStore {
    * delivery that another instance has stored and owns, unless the change is its success; these changes are not stored.
    */
   apply(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>>;
-  /** Pending deliveries of the order key with this `order` and a sequence below `before`, the nearest first; at most
-   * `predecessorLimit`. */
+  /**
+   * Pending deliveries of the order key with this `order` and a sequence below `before`, the nearest first; at most
+   * `predecessorLimit`.
+   */
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /**
    * True if a later event of its order key is stored, which makes the progress obsolete. After a takeover, only a

@@ -11,8 +11,8 @@ const gatherMs = 10;
 const fullAt = 5000;
 
 /**
- * End of a change. lost: the change has a whole delivery, which another instance has stored and owns (`DeliveryStore.apply`).
- * given up: the process stops before the change is stored.
+ * End of a change. lost: the change has a whole delivery, which another instance has stored and owns
+ * (`DeliveryStore.apply`). given up: the process stops before the change is stored.
  */
 export type WriteResult = 'stored' | 'lost' | 'given up';
 
@@ -68,7 +68,9 @@ export class ChangeWriter {
     return status === 'pending' ? undefined : status;
   }
 
-  /** True if later deliveries no longer wait for this one, by its end or its first attempt, and this is not stored yet. */
+  /**
+   * True if later deliveries no longer wait for this one, by its end or its first attempt, and this is not stored yet.
+   */
   hasLeftOrder(id: string): boolean {
     return this.#unstored(id).some(
       ({ changed: { change } }) => change.order === 'none' || (change.status ?? 'pending') !== 'pending',

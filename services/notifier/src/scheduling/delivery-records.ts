@@ -28,10 +28,10 @@ interface Item {
 }
 
 /**
- * Stores the changes of deliveries through the writer. Knows the deliveries without a record: their event is in the log,
- * they are not in the database yet, and their first attempt may come before their record (ADR 0050). Each is recorded
- * with its first change, after a second, or on request. The log's offset passes the event only when the record is
- * durable. After a crash before that, the callback is repeated.
+ * Stores the changes of deliveries through the writer. Knows the deliveries without a record: their event is in the
+ * log, they are not in the database yet, and their first attempt may come before their record (ADR 0050). Each is
+ * recorded with its first change, after a second, or on request. The log's offset passes the event only when the record
+ * is durable. After a crash before that, the callback is repeated.
  */
 export class DeliveryRecords {
   readonly #o: DeliveryRecordsOptions;
@@ -146,7 +146,9 @@ export class DeliveryRecords {
     return [...(this.#byOrder.get(orderKey) ?? [])];
   }
 
-  /** Records a delivery with a change, by default only with a lease; does nothing if the record is requested already. */
+  /**
+   * Records a delivery with a change, by default only with a lease; does nothing if the record is requested already.
+   */
   #record(item: Item, delivery = item.delivery, change = this.#lease()): Promise<boolean> {
     item.writing ??= this.#write(delivery, change, delivery).then((result) => this.#written(item, result));
     return item.writing;

@@ -105,9 +105,9 @@ export class ReadinessCheck {
    * One page of the stored deliveries before `sequence`, and the unfinished deliveries among them. Events of an order
    * key are stored in order, so an event that is not stored comes later.
    *
-   * Order 'tried': a first attempt counts before it is stored, because after a crash the delivery is only repeated. Order
-   * 'ended': a success counts before it is stored, for the same reason. Another end counts only when it is stored:
-   * otherwise the delivery would be sent for the first time after a crash, after later deliveries (rule B10).
+   * Order 'tried': a first attempt counts before it is stored, because after a crash the delivery is only repeated.
+   * Order 'ended': a success counts before it is stored, for the same reason. Another end counts only when it is
+   * stored: otherwise the delivery would be sent for the first time after a crash, after later deliveries (rule B10).
    */
   async #readBefore(orderKey: string, sequence: number, order: Order) {
     const { store, writer } = this.#o;

@@ -52,8 +52,8 @@ const flushShare = 0.2;
 const correctAfterLeases = 6;
 
 /**
- * Sends due deliveries: accepts new deliveries, claims due deliveries from the database, and renews leases. The database
- * contains due deliveries that had no free memory or waited for their next attempt, or whose owner crashed.
+ * Sends due deliveries: accepts new deliveries, claims due deliveries from the database, and renews leases. The
+ * database contains due deliveries that had no free memory or waited for their next attempt, or whose owner crashed.
  */
 export class Scheduler {
   readonly #o: SchedulerOptions;

@@ -87,8 +87,8 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 
   /**
-   * End of a lease that no other claim of this instance has, because it identifies the deliveries of the claim: claims in
-   * the same moment get different ends. After the clock was set back the ends follow the clock.
+   * End of a lease that no other claim of this instance has, because it identifies the deliveries of the claim: claims
+   * in the same moment get different ends. After the clock was set back the ends follow the clock.
    */
   #distinctEnd(leaseEndMs: number): number {
     const aheadMs = this.#lastLeaseEndMs - leaseEndMs;
@@ -277,8 +277,8 @@ export class MongoDeliveryStore implements DeliveryStore {
     const { applicationId, limit, oldestFirst } = query;
     const direction = oldestFirst ? 1 : -1;
     const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
-    // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane
-    // is ordered by the due time, which is far in the future for an old delivery that waits for its next attempt. So the
+    // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane is
+    // ordered by the due time, which is far in the future for an old delivery that waits for its next attempt. So the
     // oldest deliveries of an application are searched in the order of creation.
     const queries = (query.status ? [query.status] : deliveryStatuses).flatMap((status) => {
       const sort = { createdAtMs: direction } as const;

@@ -23,7 +23,9 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
     return found.sort((a, b) => (a._id < b._id ? 1 : -1));
   }
 
-  /** Pending deliveries, newest first. Undefined if there are many: a scan of all deliveries then finds enough of them. */
+  /**
+   * Pending deliveries, newest first. Undefined if there are many: a scan of all deliveries then finds enough of them.
+   */
   async function pendingOf({ applicationId, destination }: OwnQuery): Promise<Created[] | undefined> {
     const filter = ofLanes({ applicationId, destination, status: 'pending' });
     if ((await deliveries.countDocuments(filter, { limit: fewPending + 1 })) > fewPending) return undefined;

@@ -51,8 +51,8 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
 
   /**
-   * Locks the application by a document with its id. A unique index of the recoveries would not be sufficient: the lock of
-   * a dead process or of a finished recovery must be replaceable.
+   * Locks the application by a document with its id. A unique index of the recoveries would not be sufficient: the lock
+   * of a dead process or of a finished recovery must be replaceable.
    */
   async function take(applicationId: string, recoveryId: string, nowMs: number): Promise<boolean> {
     try {

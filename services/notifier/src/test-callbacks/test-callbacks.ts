@@ -45,8 +45,9 @@ export interface TestCallbacksOptions {
 }
 
 /**
- * Sends test callbacks: at once, signed like callbacks, marked by a header, without retries. The rules for addresses and
- * time-outs are those of callbacks. Connections and limit are separate, and test callbacks are not stored as deliveries.
+ * Sends test callbacks: at once, signed like callbacks, marked by a header, without retries. The rules for addresses
+ * and time-outs are those of callbacks. Connections and limit are separate, and test callbacks are not stored as
+ * deliveries.
  */
 export class TestCallbacks {
   readonly #o: TestCallbacksOptions;
@@ -59,8 +60,9 @@ export class TestCallbacks {
   }
 
   /**
-   * Throws `destination_not_set` when the address or the key is missing, `too_many_requests` while too many test callbacks
-   * of the application are running, `unavailable` while this process stops. A failure of the receiver is an outcome.
+   * Throws `destination_not_set` when the address or the key is missing, `too_many_requests` while too many test
+   * callbacks of the application are running, `unavailable` while this process stops. A failure of the receiver is an
+   * outcome.
    */
   async send(test: TestCallback, caller: AbortSignal): Promise<TestOutcome> {
     const leave = this.#inProgress.enter(test.applicationId);

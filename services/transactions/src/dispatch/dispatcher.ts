@@ -42,8 +42,8 @@ export function toOffer(t: StoredTransaction, attempt = t.attempts) {
 }
 
 /**
- * Delay before a dispatched transaction is marked as published; milliseconds. Most online headsets accept the transaction
- * within this time, and then no mark is written.
+ * Delay before a dispatched transaction is marked as published; milliseconds. Most online headsets accept the
+ * transaction within this time, and then no mark is written.
  */
 const markAfterMs = 100;
 

@@ -72,7 +72,9 @@ function secretsOf(message: DescMessage): Secrets {
   return secrets;
 }
 
-/** Undefined: the operation cannot be decoded. An operation that cannot be decoded must not block its transaction's end. */
+/**
+ * Undefined: the operation cannot be decoded. An operation that cannot be decoded must not block its transaction's end.
+ */
 function decoded(bytes: Uint8Array) {
   try {
     return fromBinary(OperationSchema, bytes);

@@ -82,7 +82,9 @@ export interface Reconciliation {
 export interface Cancellation {
   readonly id: number;
   readonly message: string;
-  /** Cancel only if no session newer than this epoch has the transaction. Default: the epoch of the reconciled session. */
+  /**
+   * Cancel only if no session newer than this epoch has the transaction. Default: the epoch of the reconciled session.
+   */
   readonly sentEpoch?: number;
   /** Cancel only while the transaction is marked as lost by the hello of this session. */
   readonly lostEpoch?: number;
@@ -194,8 +196,9 @@ function unchanged({ id, attempts }: OpenTransaction): Mark {
 }
 
 /**
- * Whether the transaction is marked as lost and must be offered again. True if it was not dispatched after it was marked,
- * or only to this session, which may not have received the offer. The session's `ready` removes the mark (rule B5).
+ * Whether the transaction is marked as lost and must be offered again. True if it was not dispatched after it was
+ * marked, or only to this session, which may not have received the offer. The session's `ready` removes the mark (rule
+ * B5).
  */
 export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>): boolean {
   const { status, lostEpoch, sentEpoch } = t;
@@ -206,7 +209,8 @@ export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>
 /**
  * Offers a lost transaction again, so that it ends. A transaction that must not continue is offered, too, and the
  * headset's `ready` is answered with `revoke`. If the client does not support `revoke`, the transaction is canceled
- * instead, because the headset no longer holds it. In that case an earlier requested cancellation alone is no reason to cancel.
+ * instead, because the headset no longer holds it. In that case an earlier requested cancellation alone is no reason to
+ * cancel.
  */
 function resend(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Decision {
   const mark = countRetry(t, session);

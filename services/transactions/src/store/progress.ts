@@ -74,7 +74,7 @@ export function createProgressStore(
       { returnDocument: 'after' },
     );
     if (pending) return pending;
-    // The report is too soon, or not newer. One that is too soon is deferred; a pending callback keeps its content.
+    // The report is too soon, or not newer. If it is too soon, it is deferred; a pending callback keeps its content.
     return await transactions.findOneAndUpdate(
       { ...filter, $and: [{ progress: { $exists: true } }, newerThan(progress.reportId)] },
       {

@@ -16,8 +16,8 @@ export type Reportable = (
 
 /**
  * Restricts a report to transactions of the activation in which the reported event happened (rule A7): transactions
- * whose activation epoch is not below the newest deactivation up to the report's activation epoch. Most transactions are
- * not below the report's activation epoch itself; for them the device's deactivations are not read.
+ * whose activation epoch is not below the newest deactivation up to the report's activation epoch. Most transactions
+ * are not below the report's activation epoch itself; for them the device's deactivations are not read.
  */
 export function createReportable(counters: {
   lastDeactivationUpTo(deviceId: string, epoch: number): Promise<number>;
