@@ -18,7 +18,7 @@ export async function completePending(deps: ActivationDependencies, deviceId: st
   if (!device) return;
   if (device.lifecycle.length > 0) deps.lifecycle.begin(deviceId);
   for (const pending of device.pending) {
-    await noteSlots(deps, device, pending);
+    await recordSlotChange(deps, device, pending);
     if (pending.kind !== 'release') await createTransaction(deps, deviceId, pending);
     await deps.devices.settle(deviceId, pending);
   }
@@ -34,10 +34,14 @@ async function completeUndo(deps: ActivationDependencies, deviceId: string, undo
 }
 
 /**
- * Records in the contract that its slots have changed. Undoes an activation that came after its application was
- * forgotten (ADR 0047), because the update of the device cannot check the contract.
+ * Records in the contract that its slots have changed. If the application was forgotten before the activation, undoes
+ * the activation (ADR 0047): the update of the device could not check the contract.
  */
-async function noteSlots(deps: ActivationDependencies, device: DeviceState, pending: Pending): Promise<void> {
+async function recordSlotChange(
+  deps: ActivationDependencies,
+  device: DeviceState,
+  pending: Pending,
+): Promise<void> {
   const { kind, applicationId, transactionId } = pending;
   if (kind !== 'activate' && kind !== 'deactivate') return;
   const contract = await deps.contracts.slotsChanged(applicationId);
@@ -65,7 +69,7 @@ async function createTransaction(
     });
   } catch (error) {
     if (!(error instanceof DomainError) || errorCatalogue[error.code].http >= 500) throw error;
-    // The transaction can never be created. As pending work it would block the device's later changes forever.
+    // The transaction can never be created. If it stayed pending, it would block all later changes of the device.
     deps.logger.error(
       { deviceId, transactionId, err: error },
       'a transaction of an activation was rejected permanently',

@@ -7,9 +7,9 @@ import type { LifecycleChange } from '../domain/device.ts';
 import type { ActivationStore } from '../ports/activation-store.ts';
 
 /**
- * Publishes activations and deactivations that have taken effect to the log. The update that makes such a change also
- * stores its event in the device's document. The sweeper publishes events that remain there after a crash or an outage
- * (rule C3). No call waits for the log.
+ * Publishes lifecycle events (activations and deactivations that have taken effect) to the log. The update that
+ * activates or deactivates a device also stores the event in the device's document. After a crash or an outage the
+ * sweeper publishes the stored events (rule C3). No call waits for the log.
  */
 export interface LifecycleEvents {
   /**

@@ -1,4 +1,4 @@
-/** A contract that names the device to be activated. */
+/** A contract that contains the device to be activated. */
 export interface ContractStanding {
   readonly activationLimit: number;
   /** Rises with each change of the contract, and after each change of its slots. */

@@ -12,7 +12,7 @@ export interface Standing {
   readonly versions: ReportedVersions;
   /** The versions that the application may read (rule A7). */
   readonly readable: ReportedVersions;
-  /** True if changes of the activation have taken effect whose transactions may not exist yet. */
+  /** True if transactions of earlier changes of the activation may not be created yet. */
   readonly unsettled: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface DeviceWithReport {
   readonly reported: Reported;
 }
 
-/** Reads of devices for everything but activation. */
+/** Reads devices, for all calls except those that change an activation. */
 export interface DeviceReader {
   /** Undefined if the device is not activated or unknown. One point read. */
   standing(deviceId: string): Promise<Standing | undefined>;
@@ -39,7 +39,7 @@ export interface DeviceReader {
   ): Promise<Pick<DeviceState, 'epoch' | 'lastTransactionId' | 'activation'> | undefined>;
   /** The devices that the application has activated now, ordered by id. */
   activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
-  /** The fields that filters need of the next devices that the application has activated, ordered by id. */
+  /** Like `activatedBy`, but reads only the fields that filters need. */
   filterable(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
   /** Those of these devices that the application has activated now, ordered by id. */
   activatedAmong(applicationId: string, deviceIds: readonly string[]): Promise<DeviceWithReport[]>;
