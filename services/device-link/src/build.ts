@@ -198,8 +198,8 @@ export function buildDeviceLink(
   });
   link.server.addService({ connect: connectMethod }, { connect: acceptor.connect });
 
-  const alone = () => self.address() === '';
-  const deps: DeliveryDeps = { hub, directory, peers, alone };
+  const isOnlyInstance = () => self.address() === '';
+  const deps: DeliveryDeps = { hub, directory, peers, isOnlyInstance };
   const reconciler = new Reconciler({
     hub,
     directory,

@@ -1,6 +1,6 @@
 /** Limits of the protocol and of one session's memory (proto README, "Limits"). */
 export const limits = {
-  /** The protocol version that this service speaks. */
+  /** The protocol version that this service implements. */
   protocolVersion: 1,
   /** Maximum size of a message from a headset; bytes. Rule A22 limits the messages to a headset. */
   maxMessageBytes: 256 * 1024,

@@ -6,8 +6,8 @@ export interface Dispatched<T> {
   readonly offer: T;
 }
 
-/** Whether an operation is sent now, waits for a reconciliation, or is refused because too many wait. */
-export type Taken = 'now' | 'waits' | 'refused';
+/** Whether an operation is sent now, waits for a reconciliation, or is refused because too many operations wait. */
+export type TakeOutcome = 'now' | 'waits' | 'refused';
 
 /**
  * Keeps a session's offers in the order of creation, even if dispatches fail, overtake each other or are refused (rule
@@ -49,7 +49,7 @@ export class OfferSequencer<T> {
    * Decides about a dispatched operation. `isFull`: too many operations wait. `knows`: the session has or had the
    * offer.
    */
-  take(one: Dispatched<T>, isFull: boolean, knows: (id: number) => boolean): Taken {
+  take(one: Dispatched<T>, isFull: boolean, knows: (id: number) => boolean): TakeOutcome {
     if (isFull || (this.#behind && !this.#reconciling)) {
       this.#refused = true;
       this.#behind = true;

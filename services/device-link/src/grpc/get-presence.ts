@@ -9,7 +9,7 @@ export function getPresence(deps: DeliveryDeps): Handlers<typeof DeliveryService
     const sessionEpochs: Record<string, bigint> = {};
     const toLookUp: string[] = [];
     for (const deviceId of deviceIds) {
-      const session = deps.alone() ? hub.get(deviceId) : undefined;
+      const session = deps.isOnlyInstance() ? hub.get(deviceId) : undefined;
       if (session) sessionEpochs[deviceId] = BigInt(session.epoch);
       else toLookUp.push(deviceId);
     }

@@ -10,7 +10,7 @@ export interface DeliveryDeps {
   readonly directory: SessionDirectory;
   readonly peers: Peers;
   /** True if this is the only instance. */
-  readonly alone: () => boolean;
+  readonly isOnlyInstance: () => boolean;
 }
 
 /**
@@ -49,7 +49,7 @@ export async function localOrForward<T>(
     const done = session && isHolder(session) ? work(session) : undefined;
     return done === undefined ? 'away' : { done };
   };
-  if (deps.alone()) {
+  if (deps.isOnlyInstance()) {
     const reached = callHere(() => true);
     if (reached !== 'away') return reached;
   }

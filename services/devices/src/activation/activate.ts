@@ -56,7 +56,7 @@ async function requireAllowed(
   tries: number,
 ): Promise<number | undefined> {
   const [contract, inUse, destination] = await Promise.all([
-    deps.contracts.standing(applicationId, deviceId),
+    deps.contracts.ofDevice(applicationId, deviceId),
     deps.devices.clientIdInUse(clientId, deviceId),
     deps.applications.destination(applicationId),
   ]);

@@ -16,7 +16,7 @@ import type { ActivationDependencies } from './dependencies.ts';
 export async function completePending(deps: ActivationDependencies, deviceId: string): Promise<void> {
   const device = await deps.devices.find(deviceId);
   if (!device) return;
-  if (device.lifecycle.length > 0) deps.lifecycle.begin(deviceId);
+  if (device.lifecycle.length > 0) deps.lifecycle.publishInBackground(deviceId);
   for (const pending of device.pending) {
     await recordSlotChange(deps, device, pending);
     if (pending.kind !== 'release') await createTransaction(deps, deviceId, pending);
@@ -65,7 +65,7 @@ async function createTransaction(
       deviceId,
       applicationId,
       activationEpoch: BigInt(epoch),
-      ...partOf(deps, deviceId, pending),
+      ...operationFields(deps, deviceId, pending),
     });
   } catch (error) {
     if (!(error instanceof DomainError) || errorCatalogue[error.code].http >= 500) throw error;
@@ -77,27 +77,32 @@ async function createTransaction(
   }
 }
 
-type Part = Pick<
+/** The fields of the create request that depend on the kind of the change. */
+type OperationFields = Pick<
   MessageInitShape<typeof CreateTransactionRequestSchema>,
   'operationId' | 'operation' | 'raisesFloor'
 >;
 
-function partOf(deps: ActivationDependencies, deviceId: string, pending: PendingTransaction): Part {
+function operationFields(
+  deps: ActivationDependencies,
+  deviceId: string,
+  pending: PendingTransaction,
+): OperationFields {
   switch (pending.kind) {
     case 'activate':
-      return activatePart(deps, deviceId, pending);
+      return activateFields(deps, deviceId, pending);
     case 'deactivate':
-      return deactivatePart(pending.applicationId);
+      return deactivateFields(pending.applicationId);
     case 'reset':
-      return resetPart(pending.applicationId);
+      return resetFields(pending.applicationId);
   }
 }
 
-function activatePart(
+function activateFields(
   deps: ActivationDependencies,
   deviceId: string,
   { applicationId, clientId, clientSecret: sealed }: Extract<Pending, { kind: 'activate' }>,
-): Part {
+): OperationFields {
   const clientSecret = sealed === undefined ? '' : deps.openClientSecret(deviceId, sealed);
   return {
     operationId: operationOf('activate').id,
@@ -105,7 +110,7 @@ function activatePart(
   };
 }
 
-function deactivatePart(applicationId: string): Part {
+function deactivateFields(applicationId: string): OperationFields {
   return {
     operationId: operationOf('deactivate').id,
     operation: { kind: { case: 'deactivate', value: { applicationId } } },
@@ -114,11 +119,11 @@ function deactivatePart(applicationId: string): Part {
   };
 }
 
-function resetPart(applicationId: string): Part {
+function resetFields(applicationId: string): OperationFields {
   return {
     operationId: operationOf('reset').id,
     operation: { kind: { case: 'reset', value: { applicationId } } },
-    // Like a deactivation, with a different message.
+    // Cancels transactions like a deactivation does, with a different message.
     raisesFloor: FloorReason.RESET,
   };
 }

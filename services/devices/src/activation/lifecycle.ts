@@ -18,7 +18,7 @@ export interface LifecycleEvents {
    */
   publish(deviceId: string): Promise<void>;
   /** Like `publish`, but returns at once. After a failure the sweeper publishes the events. */
-  begin(deviceId: string): void;
+  publishInBackground(deviceId: string): void;
   /** Waits until all started publishes have ended. */
   drain(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function createLifecycleEvents(deps: {
   logger: Logger;
 }): LifecycleEvents {
   const { devices, log, logger } = deps;
-  const begun = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
 
   // One batch at a time, so that a device's events cannot overtake each other.
   const publish = coalesce<string, void>({
@@ -55,15 +55,15 @@ export function createLifecycleEvents(deps: {
 
   return {
     publish,
-    begin(deviceId) {
+    publishInBackground(deviceId) {
       const done = publish(deviceId).catch((error) =>
         logger.warn({ deviceId, err: error }, 'lifecycle event not published, the sweeper retries'),
       );
-      begun.add(done);
-      void done.finally(() => begun.delete(done));
+      inProgress.add(done);
+      void done.finally(() => inProgress.delete(done));
     },
     async drain() {
-      while (begun.size > 0) await Promise.all(begun);
+      while (inProgress.size > 0) await Promise.all(inProgress);
     },
   };
 }

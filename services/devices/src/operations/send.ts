@@ -14,7 +14,7 @@ import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import type { LimitsReader } from '../limits.ts';
 import type { ApplicationStore } from '../ports/application-store.ts';
-import type { DeviceReader, Standing } from '../ports/device-reader.ts';
+import type { ActivationSnapshot, DeviceReader } from '../ports/device-reader.ts';
 
 /** Dependencies of sending an operation. */
 export interface SendDependencies {
@@ -37,7 +37,7 @@ export interface OperationToSend {
 const maxTries = 10;
 
 /** Throws on a downgrade. A version that the device has not reported cannot be compared. */
-function requireNoDowngrade(version: string, { versions, readable }: Standing): void {
+function requireNoDowngrade(version: string, { versions, readable }: ActivationSnapshot): void {
   if (!versions.firmware || !isOlder(version, versions.firmware)) return;
   throw refusals.firmwareDowngrade(version, readable.firmware || undefined);
 }
@@ -57,19 +57,19 @@ export async function sendOperation(
 
   /** Returns undefined if the activation epoch changed after it was read: the caller tries again. */
   const create = async (transactionId: bigint): Promise<bigint | undefined> => {
-    const [standing, destination, limits] = await Promise.all([
-      deps.reader.standing(deviceId),
+    const [snapshot, destination, limits] = await Promise.all([
+      deps.reader.activationSnapshot(deviceId),
       deps.applications.destination(applicationId),
       deps.limits(applicationId),
     ]);
     if (!destination) throw refusals.applicationForbidden();
-    requireActivated(standing, applicationId);
-    if (operation.kind.case === 'updateFirmware') requireNoDowngrade(operation.kind.value.version, standing);
+    requireActivated(snapshot, applicationId);
+    if (operation.kind.case === 'updateFirmware') requireNoDowngrade(operation.kind.value.version, snapshot);
     requireDestination(destination);
-    if (minimum) requireVersions(minimum, standing);
+    if (minimum) requireVersions(minimum, snapshot);
     // Creates the pending transactions of earlier changes first, because after a create at this activation epoch,
     // transactions rejects transactions of earlier epochs.
-    if (standing.unsettled) await completePending(deps.activation, deviceId);
+    if (snapshot.unsettled) await completePending(deps.activation, deviceId);
     try {
       const created = await deps.transactions.createTransaction({
         transactionId,
@@ -77,7 +77,7 @@ export async function sendOperation(
         applicationId,
         operationId,
         subject: subjectOf(operation.kind),
-        activationEpoch: BigInt(standing.epoch),
+        activationEpoch: BigInt(snapshot.epoch),
         operation,
         failMessage: certainFailure(operation),
         minimumClientVersion: minimum?.client,
@@ -88,7 +88,8 @@ export async function sendOperation(
       return created.transactionId;
     } catch (error) {
       const overtaken = error instanceof DomainError && error.code === 'device_not_activated';
-      if (overtaken && (await deps.reader.standing(deviceId))?.epoch !== standing.epoch) return undefined;
+      if (overtaken && (await deps.reader.activationSnapshot(deviceId))?.epoch !== snapshot.epoch)
+        return undefined;
       throw error;
     }
   };

@@ -1,6 +1,6 @@
 import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Limits } from '../domain/limits.ts';
-import type { ContractStanding } from './contract-standing.ts';
+import type { DeviceContract } from './device-contract.ts';
 
 export interface Contract {
   readonly applicationId: string;
@@ -24,7 +24,7 @@ export interface ContractChange {
 /** Contracts. Only `devices` reads the devices of a contract, in pages: other calls do not depend on their number. */
 export interface ContractStore {
   /** The contract of the application if it contains the device; undefined otherwise. */
-  standing(applicationId: string, deviceId: string): Promise<ContractStanding | undefined>;
+  ofDevice(applicationId: string, deviceId: string): Promise<DeviceContract | undefined>;
   /**
    * Records that an activation of the application began or ended; idempotent. 'closed': the application is forgotten,
    * and the contract has no slot.

@@ -4,8 +4,8 @@ import type { HeadsetKey } from '../domain/headset-key.ts';
 import type { Presence } from '../domain/network-status.ts';
 import type { Reported, ReportedVersions } from '../domain/reported.ts';
 
-/** A device's activation, for calls that do not change it. */
-export interface Standing {
+/** A device's activation and versions at one time, for calls that do not change the activation. */
+export interface ActivationSnapshot {
   readonly applicationId: string;
   readonly epoch: number;
   /** The versions that the headset last reported. */
@@ -31,7 +31,7 @@ export interface DeviceWithReport {
 /** Reads devices, for all calls except those that change an activation. */
 export interface DeviceReader {
   /** Undefined if the device is not activated or unknown. One point read. */
-  standing(deviceId: string): Promise<Standing | undefined>;
+  activationSnapshot(deviceId: string): Promise<ActivationSnapshot | undefined>;
   withReport(deviceId: string): Promise<DeviceWithReport | undefined>;
   /** The device's newest change, and the current activation; undefined for an unknown device. One point read. */
   currentActivation(

@@ -16,7 +16,7 @@ export function createContractStore(
   contractDevices: StoreCollection<ContractDeviceDocument>,
 ): ContractStore {
   return {
-    async standing(applicationId, deviceId) {
+    async ofDevice(applicationId, deviceId) {
       const projection = { activationLimit: 1, changes: 1 } as const;
       const [named, contract] = await Promise.all([
         contractDevices.findOne({ _id: contractDeviceId(applicationId, deviceId) }),

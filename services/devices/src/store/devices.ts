@@ -75,7 +75,7 @@ const hardwareFields = {
 } as const;
 
 export function createDeviceReader(devices: StoreCollection<DeviceDocument>): DeviceReader {
-  const standing = coalescedReader(devices, {
+  const readSnapshot = coalescedReader(devices, {
     'activation.applicationId': 1,
     'activation.epoch': 1,
     'activation.sinceEpoch': 1,
@@ -93,8 +93,8 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
   });
   const association = coalescedReader(devices, associationFields);
   return {
-    async standing(deviceId) {
-      const found = await standing(deviceId);
+    async activationSnapshot(deviceId) {
+      const found = await readSnapshot(deviceId);
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
       const reported = found.reported ?? {};
