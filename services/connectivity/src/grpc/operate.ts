@@ -17,8 +17,8 @@ interface Subject {
 
 /**
  * Creates the operation's transaction by a call to devices. devices decides whether the application may operate the
- * device now, and answers a repeated call with the same Idempotency-Key like the first call. Throws the errors of devices
- * unchanged.
+ * device now, and answers a repeated call with the same Idempotency-Key like the first call. Throws the errors of
+ * devices unchanged.
  */
 export async function operate(
   { devices }: HandlerDependencies,

@@ -142,7 +142,9 @@ export class StreamAcceptor {
     call.emit('error', protocolError(problem));
   }
 
-  /** Closes the device's earlier session at another instance; retries until it succeeds or either session has ended. */
+  /**
+   * Closes the device's earlier session at another instance. Retries until the call succeeds or the new session ends.
+   */
   async #closeEarlier(instanceId: string, session: Session): Promise<void> {
     const { directory, peers } = this.#deps;
     const { deviceId, epoch } = session;

@@ -1,8 +1,8 @@
 import type { Introduction, Inventory, ReportedFields } from '../domain/reported.ts';
 
 /**
- * The activation epoch at the start of a session. An application may read the hello if its activation began at this epoch
- * or earlier (rule A7).
+ * The activation epoch at the start of a session. An application may read the hello if its activation began at this
+ * epoch or earlier (rule A7).
  */
 export interface IntroducedEpoch {
   /** The device's activation epoch, read at the start of the session; 0 if it could not be read. */

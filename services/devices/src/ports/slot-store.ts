@@ -5,9 +5,9 @@ export interface SlotStore {
   /** Number of devices that the application has activated. Counts over an index. */
   inUse(applicationId: string): Promise<number>;
   /**
-   * Returns a number below the contract's limit that no activation has; undefined if each number was in use at some time
-   * during the call. First gives numbers to activated devices that have no number, or a number not below the limit.
-   * `tries`: how often the caller has tried a number and found it in use.
+   * Returns a number below the contract's limit that no activation has; undefined if each number was in use at some
+   * time during the call. First gives numbers to activated devices that have no number, or a number not below the
+   * limit. `tries`: how often the caller has tried a number and found it in use.
    */
   free(applicationId: string, contract: DeviceContract, tries: number): Promise<number | undefined>;
 }

@@ -42,7 +42,8 @@ export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotS
   }
 
   /**
-   * Stores a number for each device that has none, or one not below the limit. Skips numbers that another device has taken.
+   * Stores a number for each device that has none, or one not below the limit. Skips numbers that another device has
+   * taken.
    */
   async function giveNumbers(
     applicationId: string,
