@@ -80,3 +80,6 @@ export function createStreamRefusals(registry: Registry, logger: Logger): Refusa
     },
   );
 }
+
+/** The error of a stream beyond DEVICE_LINK_MAX_SESSIONS. */
+export const full = () => streamUnavailable('full', 'This instance is full.', 5000);

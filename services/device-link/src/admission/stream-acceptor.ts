@@ -12,7 +12,7 @@ import type { Incoming, LinkCall } from '../transport/wire.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Displacements } from './displacements.ts';
 import { isOpen, type PendingStream, type PendingStreams } from './pending-streams.ts';
-import { draining, protocolError, StreamRefused, streamUnavailable } from './refusals.ts';
+import { draining, full, protocolError, StreamRefused, streamUnavailable } from './refusals.ts';
 import type { Registrations } from './registrations.ts';
 
 export interface StreamAcceptorDeps {
@@ -61,7 +61,7 @@ export class StreamAcceptor {
     const { call } = stream;
     const { hub, maxSessions, authenticate, pendingStreams, registrations, clock } = this.#deps;
     if (hub.draining) throw draining();
-    if (hub.size >= maxSessions) throw streamUnavailable('full', 'This instance is full.', 5000);
+    if (hub.size >= maxSessions) throw full();
     const claims = await authenticate(call.metadata);
     if (!isOpen(stream)) return;
     pendingStreams.authenticated(stream, claims);
@@ -83,7 +83,7 @@ export class StreamAcceptor {
     known: () => void,
   ): Promise<void> {
     const { call } = stream;
-    const { hub, directory, connections, displacements, pendingStreams } = this.#deps;
+    const { hub, directory, connections, displacements, maxSessions, pendingStreams } = this.#deps;
     const registration = await directory.register(claims.deviceId);
     const session = new Session(call, claims, registration.epoch, this.#deps.session);
     pendingStreams.remove(stream);
@@ -102,21 +102,23 @@ export class StreamAcceptor {
       call.end();
     });
     call.on('data', (message: Incoming) => this.#receive(session, call, message));
-    if (!isOpen(stream) || call.destroyed || hub.draining) {
+    // Other sessions may have been added since the stream arrived.
+    const isFull = hub.size >= maxSessions;
+    if (!isOpen(stream) || call.destroyed || hub.draining || isFull) {
       session.end();
-      if (hub.draining) await hub.releaseEnded();
-      throw draining();
+      if (hub.draining || isFull) await hub.releaseEnded();
+      throw isFull && !hub.draining ? full() : draining();
     }
     const added = hub.add(session);
     known();
     if (!added) return;
     const { earlierInstanceId } = registration;
     const sharedIdentity = earlierInstanceId !== undefined && displacements.add(claims.deviceId);
-    const begun = this.#begin(session, hello, registration, sharedIdentity);
-    if (earlierInstanceId && earlierInstanceId !== directory.instanceId) {
-      await this.#closeEarlier(earlierInstanceId, session);
-    }
-    await begun;
+    const isElsewhere = earlierInstanceId && earlierInstanceId !== directory.instanceId;
+    await Promise.all([
+      this.#begin(session, hello, registration, sharedIdentity),
+      isElsewhere && this.#closeEarlier(earlierInstanceId, session),
+    ]);
   }
 
   /**

@@ -219,7 +219,7 @@ export class Offers {
   #addOffers({ offers, judgedThroughId }: HeadsetOnlineResponse): void {
     const knows = (id: number) => this.#queue.knows(id);
     const unknown = offers.filter((offer) => !knows(Number(offer.transactionId)));
-    const space = limits.maxPendingOffers - this.#queue.pendingCount;
+    const space = Math.max(0, limits.maxPendingOffers - this.#queue.pendingCount);
     for (const offer of unknown.slice(0, space)) {
       this.#queue.add(Number(offer.transactionId), offer.operation && offer);
     }

@@ -42,6 +42,8 @@ export function createLeases(
   let endsAtMs = Number.NEGATIVE_INFINITY;
   let unbrokenSinceMs = Number.POSITIVE_INFINITY;
   const monotonic = () => monotonicMs(clock);
+  /** Writes of renewals that are not stored yet. */
+  const renewing = new Set<Promise<unknown>>();
 
   /** Reads the leases of all instances, which are few. */
   async function readLeases(): Promise<void> {
@@ -65,7 +67,7 @@ export function createLeases(
   return {
     async renew() {
       const begun = monotonic();
-      await instances.updateOne(
+      const write = instances.updateOne(
         { _id: self.instanceId },
         {
           $set: { address: self.address(), expiresAt: new Date(clock.now() + self.leaseMs) },
@@ -73,6 +75,8 @@ export function createLeases(
         },
         { upsert: true },
       );
+      renewing.add(write);
+      await write.finally(() => renewing.delete(write));
       const storedMs = monotonic();
       const lapsed = endsAtMs <= storedMs;
       if (lapsed) unbrokenSinceMs = storedMs;
@@ -88,6 +92,8 @@ export function createLeases(
     },
     async end() {
       endsAtMs = Number.NEGATIVE_INFINITY;
+      // A renewal that is stored later would create the lease again.
+      await Promise.allSettled(renewing);
       await instances.deleteOne({ _id: self.instanceId });
     },
     alive: () => endsAtMs > monotonic(),

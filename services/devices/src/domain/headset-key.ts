@@ -27,7 +27,8 @@ export const keyUseIntervalMs = 3_600_000;
 export function readHeadsetKey(pem: string): HeadsetKey {
   let key: KeyObject;
   try {
-    if (pem.includes('PRIVATE KEY')) throw new Error('it is a private key');
+    // createPublicKey also reads private keys and certificates.
+    if (!pem.includes('-----BEGIN PUBLIC KEY-----')) throw new Error('it is not a public key');
     key = createPublicKey(pem);
   } catch (cause) {
     throw new DomainError(
