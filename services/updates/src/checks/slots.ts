@@ -21,11 +21,11 @@ interface Waiting {
 }
 
 /**
- * Shares slots among owners. A single owner gets all slots but one, so that another owner never waits for it. Waiting
- * owners take turns.
+ * Shares slots among owners. One owner gets at most all slots but one, so that another owner always finds a free slot.
+ * Waiting owners take turns.
  */
 export function createSlots(limits: SlotLimits): Slots {
-  const mostOfOne = Math.max(1, limits.atOnce - 1);
+  const maxOfOwner = Math.max(1, limits.atOnce - 1);
   const queue: Waiting[] = [];
   /** Slots by owner, without owners that have none. */
   const held = new Map<string, number>();
@@ -34,7 +34,7 @@ export function createSlots(limits: SlotLimits): Slots {
   let [taken, turn] = [0, 0];
 
   const heldBy = (owner: string) => held.get(owner) ?? 0;
-  const mayTake = (owner: string) => taken < limits.atOnce && heldBy(owner) < mostOfOne;
+  const mayTake = (owner: string) => taken < limits.atOnce && heldBy(owner) < maxOfOwner;
 
   function hold(owner: string): () => void {
     taken += 1;
