@@ -18,8 +18,8 @@ export interface BillSources {
 
 /**
  * Computes an application's bill for a month from the records (rule B11), which are read as streams. An earlier month
- * has the plans at its end, the current month has the current plans. The bill of a future month is empty. If the usage of
- * the month was deleted, returns the frozen bill.
+ * has the plans at its end, the current month has the current plans. The bill of a future month is empty. If the
+ * usage of the month was deleted, returns the frozen bill.
  */
 export async function makeBill(sources: BillSources, applicationId: string, month: Month): Promise<Bill> {
   const { usage, activity, plans, frozen, clock, zone } = sources;

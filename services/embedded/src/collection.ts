@@ -35,9 +35,10 @@ import { cloneValue, normaliseDocument } from './values.ts';
 const bulkPortion = 64;
 
 /**
- * A collection of the embedded store. Results and errors are those of the driver's collection. Each operation is atomic
- * and takes effect at once. A large bulk is written in portions, and other operations may run in between, as on MongoDB.
- * `settle` defines when the promise of an operation settles. No operation starts after the caller's deadline (ADR 0022).
+ * A collection of the embedded store. Results and errors are those of the driver's collection. Each operation is
+ * atomic and takes effect at once. A large bulk is written in portions, and other operations may run in between, as
+ * on MongoDB. `settle` defines when the promise of an operation settles. No operation starts after the caller's
+ * deadline (ADR 0022).
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
@@ -175,9 +176,10 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   /**
-   * Runs a write that normally needs no rollback after an error. A change of one document throws before it writes. If a
-   * change of several documents fails, the documents before the rejected document stay changed, as on MongoDB. An SQLite
-   * error, or an unexpected error after a write, rolls back the whole transaction, with the writes of other callers.
+   * Runs a write that normally needs no rollback after an error. A change of one document throws before it writes. If
+   * a change of several documents fails, the documents before the rejected document stay changed, as on MongoDB. An
+   * SQLite error, or an unexpected error after a write, rolls back the whole transaction, with the writes of other
+   * callers.
    */
   #attempt<R>(work: () => R, settle: Settle): Promise<R> {
     const attempt = (): Attempt<R> => {

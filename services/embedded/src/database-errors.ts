@@ -1,8 +1,8 @@
 import { MongoError } from 'mongodb';
 
 /**
- * A failure of the embedded database; `message` contains the cause and the remedy. The class extends the driver's error,
- * so callers handle both stacks in the same way (runtime/errors.ts: `database_failed`).
+ * A failure of the embedded database; `message` contains the cause and the remedy. The class extends the driver's
+ * error, so callers handle both stacks in the same way (runtime/errors.ts: `database_failed`).
  */
 export class EmbeddedDatabaseError extends MongoError {
   override get name(): string {

@@ -12,11 +12,11 @@ import { WalSync } from './wal-sync.ts';
 export { EmbeddedDatabaseError } from './database-errors.ts';
 
 /**
- * One SQLite file for all embedded stores and the embedded event log (rule C5), with group commit. A write takes effect
- * at once inside the open transaction. The transaction is committed at the end of the event loop iteration. While the
- * previous transaction is still synced to disk, the open transaction accepts more writes and is committed after the
- * sync; an 'in-order' write commits it earlier. A write's promise settles when its transaction is durable. The sync runs
- * on another thread (wal-sync.ts).
+ * One SQLite file for all embedded stores and the embedded event log (rule C5), with group commit. A write takes
+ * effect at once inside the open transaction. The transaction is committed at the end of the event loop iteration.
+ * While the previous transaction is still synced to disk, the open transaction accepts more writes and is committed
+ * after the sync; an 'in-order' write commits it earlier. A write's promise settles when its transaction is durable.
+ * The sync runs on another thread (wal-sync.ts).
  */
 export interface EmbeddedDatabase {
   /** The connection. Reads are allowed at any time, and see uncommitted writes; writes only in `write`. */
@@ -48,7 +48,10 @@ export interface EmbeddedDatabase {
   readonly durable: number;
   /** Adds `participant` to every later transaction. */
   addParticipant(participant: Participant): void;
-  /** Calls `listener` after writes were undone, because `work` threw or a commit failed. The listener clears its caches. */
+  /**
+   * Calls `listener` after writes were undone, because `work` threw or a commit failed. The listener clears its
+   * caches.
+   */
   onUndo(listener: () => void): void;
   /** Calls and awaits `listener` before the database closes. Listeners are called in reverse order. */
   onClose(listener: () => void | Promise<void>): void;
@@ -346,8 +349,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   /**
-   * Called when a sync has failed. The kernel may have dropped the pages, so a later successful sync would not show that
-   * they are durable. Rejects everything that is not durable, and every write until the process is restarted.
+   * Called when a sync has failed. The kernel may have dropped the pages, so a later successful sync would not show
+   * that they are durable. Rejects everything that is not durable, and every write until the process is restarted.
    */
   #handleSyncFailure(error: Error, waiters: readonly Waiter[]): void {
     const cause = explainFailure(error, this.#path);

@@ -23,9 +23,9 @@ const maxRecentBytes = 4096;
 const idSpec = parseIndex({ key: { _id: 1 }, name: '_id_', unique: true });
 
 /**
- * One collection's documents and index entries in SQLite. A document is identified by its record number (`rid`), the row
- * id in SQLite. Each write is checked first (duplicates, size), so a write that throws has changed nothing. Call writes
- * inside `EmbeddedDatabase.write`. The engine applies filters.
+ * One collection's documents and index entries in SQLite. A document is identified by its record number (`rid`), the
+ * row id in SQLite. Each write is checked first (duplicates, size), so a write that throws has changed nothing. Call
+ * writes inside `EmbeddedDatabase.write`. The engine applies filters.
  */
 export class DocumentTable {
   readonly namespace: string;
@@ -39,8 +39,8 @@ export class DocumentTable {
   /** Record numbers by `_id`, for ids that are strings or integers. */
   readonly #rids = new Map<unknown, number>();
   /**
-   * Recently inserted documents by record number. A few are changed soon, but most are never read. They are kept outside
-   * the cache, so that they do not evict documents that are read.
+   * Recently inserted documents by record number. A few are changed soon, but most are never read. They are kept
+   * outside the cache, so that they do not evict documents that are read.
    */
   readonly #recent = new Map<number, Document>();
   #written = 0;
@@ -86,7 +86,10 @@ export class DocumentTable {
     return (this.#statements.count.get() as { count: number }).count;
   }
 
-  /** Number of writes so far. If a change throws and this number is the same as before, the change has written nothing. */
+  /**
+   * Number of writes so far. If a change throws and this number is the same as before, the change has written
+   * nothing.
+   */
   get written(): number {
     return this.#written;
   }
@@ -143,7 +146,8 @@ export class DocumentTable {
     }
     // SQLite may reuse the record number of a deleted document.
     this.#cache.delete(this.number, rid);
-    // A new text id is remembered only when it is read: texts need more memory, and most new documents are not read by id.
+    // A new text id is remembered only when it is read: texts need more memory, and most new documents are not read
+    // by id.
     if (typeof document['_id'] === 'number') this.#rememberRid(document['_id'], rid);
     if (bytes.length > maxRecentBytes) return;
     if (this.#recent.size >= maxRecent) removeOldest(this.#recent);

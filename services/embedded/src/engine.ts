@@ -59,8 +59,8 @@ export class CollectionEngine {
   readonly #statistics: QueryStatistics;
   #table: DocumentTable | undefined;
   /**
-   * Number of the last transaction that wrote a document, by `idKey` of its `_id`. Ordered by transaction, oldest first.
-   * Entries of durable transactions are removed.
+   * Number of the last transaction that wrote a document, by `idKey` of its `_id`. Ordered by transaction, oldest
+   * first. Entries of durable transactions are removed.
    */
   readonly #written = new Map<unknown, number>();
   #writtenIn = 0;

@@ -142,8 +142,8 @@ function compares(operand: unknown, holds: (order: number) => boolean): (value: 
 }
 
 /**
- * Rejects a regular expression. MongoDB matches texts with it. Comparing it as a value would return other documents than
- * MongoDB.
+ * Rejects a regular expression. MongoDB matches texts with it. Comparing it as a value would return other documents
+ * than MongoDB.
  */
 function rejectPattern(operand: unknown): void {
   if (operand instanceof RegExp) {

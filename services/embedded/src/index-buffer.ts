@@ -2,7 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
 import type { EmbeddedDatabase, Participant } from './database.ts';
 
-/** Minimum delay before changed index entries are written to their tables; milliseconds. The maximum is twice as long. */
+/**
+ * Minimum delay before changed index entries are written to their tables; milliseconds. The maximum is twice as long.
+ */
 const defaultDelayMs = 250;
 /** Number of changes after which they are written without the delay. They take some megabytes of memory. */
 const maxChanges = 16_384;
@@ -15,8 +17,10 @@ const headerBytes = 8;
 
 /**
  * States of a pending entry:
- * - `added`, `removed`: the table is known to differ. The opposite change makes both equal, so nothing has to be written.
- * - `present`, `absent`: the entry exists or not, but it is unknown whether the table has it (after the journal was read).
+ * - `added`, `removed`: the table is known to differ. The opposite change makes both equal, so nothing has to be
+ *   written.
+ * - `present`, `absent`: the entry exists or not, but it is unknown whether the table has it (after the journal was
+ *   read).
  */
 const added = 1;
 const removed = 2;
@@ -170,9 +174,9 @@ export class PendingEntries {
 
 /**
  * Delays writes of changed index entries (ADR 0051), because most entries are removed again after a short time. Each
- * transaction writes its changes as one row of a journal. At each rotation, the changes that are at least `delayMs` old
- * and still needed are written to the tables of the indexes, and their journal rows are deleted. After a crash, `recover`
- * applies the journal to the tables.
+ * transaction writes its changes as one row of a journal. At each rotation, the changes that are at least `delayMs`
+ * old and still needed are written to the tables of the indexes, and their journal rows are deleted. After a crash,
+ * `recover` applies the journal to the tables.
  */
 export class IndexBuffer implements Participant {
   readonly #db: EmbeddedDatabase;
@@ -367,7 +371,9 @@ class IndexWriter {
   }
 }
 
-/** Applies a journal to the tables of the indexes, and empties it. The tables may contain some of the changes already. */
+/**
+ * Applies a journal to the tables of the indexes, and empties it. The tables may contain some of the changes already.
+ */
 function recover(sql: DatabaseSync, rows: readonly JournalRow[]): void {
   if (rows.length === 0) return;
   const writers = new Map<number, IndexWriter>();

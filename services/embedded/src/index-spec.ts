@@ -21,7 +21,9 @@ export interface IndexSpec {
   readonly unique: boolean;
   readonly sparse: boolean;
   readonly partial: Document | undefined;
-  /** True if a partial index contains the document, because it matches the expression. Always true for other indexes. */
+  /**
+   * True if a partial index contains the document, because it matches the expression. Always true for other indexes.
+   */
   readonly covers: Predicate;
   readonly expireAfterSeconds: number | undefined;
   /** Top-level fields that a document's entries depend on. */
@@ -88,7 +90,10 @@ export function indexIdentity(spec: IndexSpec): { key: string; options: string }
   };
 }
 
-/** A document's keys in an index, as latin1 texts. `multikey`: a field contains an array; there is a key for each item. */
+/**
+ * A document's keys in an index, as latin1 texts. `multikey`: a field contains an array; there is a key for each
+ * item.
+ */
 export interface DocumentKeys {
   readonly keys: readonly string[];
   readonly multikey: boolean;
@@ -139,8 +144,8 @@ function valueWithoutArrays(document: Document, path: readonly string[]): unknow
 }
 
 /**
- * Adds to `found` the values at a path by which MongoDB indexes and sorts: each item of an array, undefined for a missing
- * field. `from`: index of the first part. Returns true if the path contains an array.
+ * Adds to `found` the values at a path by which MongoDB indexes and sorts: each item of an array, undefined for a
+ * missing field. `from`: index of the first part. Returns true if the path contains an array.
  */
 export function indexValues(
   document: unknown,

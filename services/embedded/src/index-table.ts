@@ -20,8 +20,8 @@ export interface Page {
 /** An index that can be scanned in key order. */
 export interface Scannable {
   /**
-   * Returns about `size` entries of a range in the direction of the scan, after the key `from`. Undefined `from`: from the
-   * beginning of the range. A page may be empty although the range has more entries.
+   * Returns about `size` entries of a range in the direction of the scan, after the key `from`. Undefined `from`:
+   * from the beginning of the range. A page may be empty although the range has more entries.
    */
   page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Page;
 }
@@ -30,9 +30,9 @@ const firstPageSize = 16;
 const maxPageSize = 512;
 
 /**
- * A declared index in SQLite. An entry is a key followed by a record number, so entries are unique. Changes are written
- * to the table later (index-buffer.ts). Changes of a unique index are written at once, because the table is used to check
- * each new entry.
+ * A declared index in SQLite. An entry is a key followed by a record number, so entries are unique. Changes are
+ * written to the table later (index-buffer.ts). Changes of a unique index are written at once, because the table is
+ * used to check each new entry.
  */
 export class IndexTable implements PlannedIndex, Scannable {
   readonly spec: IndexSpec;
@@ -75,7 +75,9 @@ export class IndexTable implements PlannedIndex, Scannable {
     this.#insert.run(bytesOf(entryOf(key, rid)));
   }
 
-  /** The record number of a document, other than `except`, with the key of a unique index; undefined if there is none. */
+  /**
+   * The record number of a document, other than `except`, with the key of a unique index; undefined if there is none.
+   */
   holder(key: string, except: number | undefined): number | undefined {
     const prefix = bytesOf(key);
     const rows = this.#ascending.all(prefix, afterPrefix(prefix), 2) as { entry: Uint8Array }[];

@@ -40,9 +40,9 @@ interface Row {
 }
 
 /**
- * One topic of the embedded log: its table and prepared statements. Offsets begin with 1 and rise by one. SQLite gives a
- * new row the largest stored offset plus one. The newest event is therefore never deleted: otherwise a later event would
- * get an offset that groups have already handled, and they would skip the event.
+ * One topic of the embedded log: its table and prepared statements. Offsets begin with 1 and rise by one. SQLite
+ * gives a new row the largest stored offset plus one. The newest event is therefore never deleted: otherwise a later
+ * event would get an offset that groups have already handled, and they would skip the event.
  */
 export class LogTopic {
   readonly id: number;

@@ -17,8 +17,8 @@ import { createLogTables, LogTopic } from './log-topic.ts';
 /** Retention and intervals of the embedded log. */
 export interface EmbeddedLogOptions {
   /**
-   * Minimum age of deleted events; default 7 days. An event is deleted after every group has handled it. A group without
-   * a subscription for this time is deleted: otherwise events would never be deleted because of it.
+   * Minimum age of deleted events; default 7 days. An event is deleted after every group has handled it. A group
+   * without a subscription for this time is deleted: otherwise events would never be deleted because of it.
    */
   readonly retentionMs?: number;
   /** Dead letters are kept this long; default 30 days. */
@@ -106,7 +106,8 @@ class EmbeddedLog implements EventLog {
     const topic = this.#topic(topicName);
     const append = () => topic.append(events, this.#db.clock.now());
     await Promise.all([
-      // Events are delivered only after the commit. So a write of a group for an event is never durable without the event.
+      // Events are delivered only after the commit. So a write of a group for an event is never durable without the
+      // event.
       this.#write(append, 'in-order').then((appended) => topic.advance(appended)),
       settle === 'durable' ? this.#durable() : undefined,
     ]);
@@ -135,8 +136,8 @@ class EmbeddedLog implements EventLog {
   }
 
   async committed(group: string, topicName: string): Promise<ReadonlyMap<number, number>> {
-    // Reads the stored position, where the group continues after a crash. This position may not be durable yet; the next
-    // durable write of the caller makes it durable, too.
+    // Reads the stored position, where the group continues after a crash. This position may not be durable yet; the
+    // next durable write of the caller makes it durable, too.
     const position = this.#topic(topicName).position(group);
     return new Map(position === undefined ? [] : [[0, position + 1]]);
   }

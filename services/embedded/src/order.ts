@@ -101,7 +101,10 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return compareValues(a, b) === 0;
 }
 
-/** Encodes a value as a key. Keys have the order of their values when compared as bytes. No key is a prefix of another. */
+/**
+ * Encodes a value as a key. Keys have the order of their values when compared as bytes. No key is a prefix of
+ * another.
+ */
 export function encodeKey(value: unknown): Uint8Array {
   const writer = new KeyWriter();
   writer.value(value);
@@ -203,8 +206,8 @@ export class KeyWriter {
   }
 
   /**
-   * Writes 8 bytes: the largest double that is not greater than the number, with its bits changed so that bytes have the
-   * order of numbers. Then 2 bytes: the difference between a 64-bit integer and this double.
+   * Writes 8 bytes: the largest double that is not greater than the number, with its bits changed so that bytes have
+   * the order of numbers. Then 2 bytes: the difference between a 64-bit integer and this double.
    */
   #number(value: number | Long): void {
     let double: number;

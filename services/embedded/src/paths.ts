@@ -11,7 +11,8 @@ export function isArrayIndex(part: string): boolean {
 /**
  * True if `test` is true for at least one value at the path, by MongoDB's rules. If the path crosses an array, each
  * document in the array is searched. If the value at the end is an array, the array itself and, unless `intoItems` is
- * false, each of its items is tested. A missing field is tested as undefined. `from`: index of the first part of `path`.
+ * false, each of its items is tested. A missing field is tested as undefined. `from`: index of the first part of
+ * `path`.
  */
 export function anyValueAt(
   document: unknown,
@@ -41,7 +42,10 @@ export function anyValueAt(
   return test(value);
 }
 
-/** True if `test` is true for an array at the path. Searches like `anyValueAt`, but not in the items of an array at the end. */
+/**
+ * True if `test` is true for an array at the path. Searches like `anyValueAt`, but not in the items of an array at
+ * the end.
+ */
 export function anyArrayAt(
   document: unknown,
   path: readonly string[],

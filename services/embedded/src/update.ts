@@ -9,8 +9,9 @@ import { assign, isDocument, ownField } from './values.ts';
 
 /**
  * Changes `document` in place. Returns the names of its changed top-level fields; none if the update changed nothing.
- * Nested values are copied before a change, so that `document` may share them with another document. `inserting`: true if
- * an upsert creates the document. Throws the server's error; then `document` may be partly changed and must be discarded.
+ * Nested values are copied before a change, so that `document` may share them with another document. `inserting`:
+ * true if an upsert creates the document. Throws the server's error; then `document` may be partly changed and must
+ * be discarded.
  */
 export type Update = (document: Document, inserting: boolean) => readonly string[];
 

@@ -57,9 +57,9 @@ export function cloneValue<T>(value: T): T {
 }
 
 /**
- * Returns the value that a server would return after storing this value; always a copy. undefined becomes null. Int32,
- * Double, and Longs within the safe integers become numbers. A Buffer becomes Binary. Functions become null; fields of a
- * document that are functions are omitted. Throws TypeError for a Decimal128.
+ * Returns the value that a server would return after storing this value; always a copy. undefined becomes null.
+ * Int32, Double, and Longs within the safe integers become numbers. A Buffer becomes Binary. Functions become null;
+ * fields of a document that are functions are omitted. Throws TypeError for a Decimal128.
  */
 export function normalise(value: unknown): unknown {
   switch (typeof value) {

@@ -15,7 +15,10 @@ export class WalSync {
     this.#path = path;
   }
 
-  /** Calls `done` when everything committed before this call is durable, or with an error. Never calls it synchronously. */
+  /**
+   * Calls `done` when everything committed before this call is durable, or with an error. Never calls it
+   * synchronously.
+   */
   sync(done: (error: Error | null) => void): void {
     try {
       this.#file ??= this.#open();

@@ -15,8 +15,8 @@ export const auditGroup = 'billing-audit';
 const storeFailing = 'the audit store takes no records; they wait in the log';
 
 /**
- * Maximum age of a failed write that is reported; milliseconds. While records wait, this instance retries the write every
- * few seconds. If it does not, another instance has taken over the records.
+ * Maximum age of a failed write that is reported; milliseconds. While records wait, this instance retries the write
+ * every few seconds. If it does not, another instance has taken over the records.
  */
 const failureValidMs = 60_000;
 
@@ -28,9 +28,10 @@ export interface AuditKeeper {
 }
 
 /**
- * Creates the consumer of audit records. While the store is full or unavailable, the records wait in the event log and
- * are retried without limit. This failure does not make a record a dead letter. A record is written to the process's log
- * after it is stored. If the process crashes in between, the record is handled, and logged, again with the same id.
+ * Creates the consumer of audit records. While the store is full or unavailable, the records wait in the event log
+ * and are retried without limit. This failure does not make a record a dead letter. A record is written to the
+ * process's log after it is stored. If the process crashes in between, the record is handled, and logged, again with
+ * the same id.
  */
 export function createAuditKeeper(deps: {
   readonly store: Pick<AuditStore, 'add'>;

@@ -75,8 +75,8 @@ export function monthOfKey(key: number): Month {
 }
 
 /**
- * The months (`monthKey`) that a time span touches in any time zone. Usage is indexed by these months, so that it is found
- * after a change of BILLING_TIME_ZONE, too. `endMs` is exclusive unless the span is empty.
+ * The months (`monthKey`) that a time span touches in any time zone. Usage is indexed by these months, so that it is
+ * found after a change of BILLING_TIME_ZONE, too. `endMs` is exclusive unless the span is empty.
  */
 export function touchedMonths(startMs: number, endMs: number): number[] {
   const utc = FixedOffsetZone.utcInstance;

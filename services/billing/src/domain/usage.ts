@@ -17,8 +17,8 @@ export interface Usage {
   readonly startedAtMs: number;
   readonly durationMs: number;
   /**
-   * The start as the source reported it. Set only if the publisher replaced a wrong start. Then `startedAtMs` depends on
-   * the time at which the report arrived.
+   * The start as the source reported it. Set only if the publisher replaced a wrong start. Then `startedAtMs` depends
+   * on the time at which the report arrived.
    */
   readonly reportedStartedAtMs?: number;
 }
@@ -71,7 +71,9 @@ function reportedStart({ reportedStartedAtMs, startedAtMs }: Usage): number {
   return reportedStartedAtMs ?? startedAtMs;
 }
 
-/** Milliseconds of a usage that are in a month. Usage that crosses the end of a month is divided between both months. */
+/**
+ * Milliseconds of a usage that are in a month. Usage that crosses the end of a month is divided between both months.
+ */
 export function usedWithin(
   { startedAtMs, durationMs }: Pick<Usage, 'startedAtMs' | 'durationMs'>,
   { fromMs, toMs }: Span,

@@ -22,9 +22,9 @@ export interface UsageDocument extends PendingAuditFields {
 }
 
 /**
- * A sheet: the usage of one device in one month, in one document. Usage without a known device has one sheet as well. So
- * a bill reads thousands of sheets instead of hundreds of thousands of usages. An entry is a copy of a usage, with a key
- * derived from the usage id. Writing an entry again changes nothing.
+ * A sheet: the usage of one device in one month, in one document. Usage without a known device has one sheet as well.
+ * So a bill reads thousands of sheets instead of hundreds of thousands of usages. An entry is a copy of a usage, with
+ * a key derived from the usage id. Writing an entry again changes nothing.
  */
 export interface SheetDocument {
   /** Application, device and month. */

@@ -18,8 +18,8 @@ export function belongsOnSheet({ months }: Pick<UsageDocument, 'months'>): boole
 }
 
 /**
- * Puts usages on their sheets. Returns the usages that are on a sheet now. Usages are not put on a sheet if the sheet is
- * full, or if a concurrent call creates the same sheet; they stay loose.
+ * Puts usages on their sheets. Returns the usages that are on a sheet now. Usages are not put on a sheet if the sheet
+ * is full, or if a concurrent call creates the same sheet; they stay loose.
  */
 export async function putOnSheets(
   collection: StoreCollection<SheetDocument>,

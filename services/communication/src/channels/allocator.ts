@@ -105,9 +105,9 @@ export class ChannelAllocator {
   }
 
   /**
-   * One attempt to reserve places. Adds the successful calls to `placed`. Rejects the calls that cannot succeed. Returns
-   * the calls to try again: another instance was first, or only expired places are free. Expired places are removed at
-   * the same time.
+   * One attempt to reserve places. Adds the successful calls to `placed`. Rejects the calls that cannot succeed.
+   * Returns the calls to try again: another instance was first, or only expired places are free. Expired places are
+   * removed at the same time.
    */
   async #tryReserve(
     unplaced: readonly PendingCall[],

@@ -1,4 +1,6 @@
-/** A unit of an endpoint's connection limit. Taken by a connection, or reserved for a channel that nobody has joined. */
+/**
+ * A unit of an endpoint's connection limit. Taken by a connection, or reserved for a channel that nobody has joined.
+ */
 export interface Place {
   /** `reservationOf` or `connectionOf`. */
   readonly id: string;
@@ -16,7 +18,9 @@ export interface Capacity {
   readonly taken: number;
 }
 
-/** Latest plausible end of a reservation, with a margin for clock differences. Only a wrong clock writes a later end. */
+/**
+ * Latest plausible end of a reservation, with a margin for clock differences. Only a wrong clock writes a later end.
+ */
 export function latestReservationEndMs(nowMs: number, reservationMs: number): number {
   return nowMs + 2 * reservationMs;
 }

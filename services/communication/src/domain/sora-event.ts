@@ -24,7 +24,10 @@ export interface SoraEvent {
   readonly type: string;
   /** True for the five events that are forwarded to integrators. */
   readonly forwarded: boolean;
-  /** Time of the event by Sora's clock, or its arrival if Sora's time is absent or not plausible; milliseconds since 1970. */
+  /**
+   * Time of the event by Sora's clock, or its arrival if Sora's time is absent or not plausible; milliseconds since
+   * 1970.
+   */
   readonly atMs: number;
   /**
    * Start of the connection as Sora reports it; undefined if absent or not plausible. If the end was replaced, a start
@@ -110,7 +113,10 @@ export function readSoraEvent(
   };
 }
 
-/** Key of an event, the same for all its repeats. Derived from Sora's id, or, without an id, from type, subject and time. */
+/**
+ * Key of an event, the same for all its repeats. Derived from Sora's id, or, without an id, from type, subject and
+ * time.
+ */
 export function eventKey(endpointId: string, body: Json, event: SoraEvent): string {
   const soraId = text(body['id']);
   const parts = soraId

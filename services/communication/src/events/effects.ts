@@ -29,9 +29,9 @@ export function createConnectionEffects(deps: {
   const { endpoints, connections, devices, silentMs } = deps;
 
   /**
-   * Takes, renews or frees the place of a connection. A 'destroyed' event is stored before it frees the place. Any other
-   * event checks for a stored 'destroyed' after it has taken a place, and then frees it. So no ended connection keeps a
-   * place, in whatever order the events arrive.
+   * Takes, renews or frees the place of a connection. A 'destroyed' event is stored before it frees the place. Any
+   * other event checks for a stored 'destroyed' after it has taken a place, and then frees it. So no ended connection
+   * keeps a place, in whatever order the events arrive.
    */
   async function updatePlace(
     stored: StoredEvent,
@@ -48,7 +48,10 @@ export function createConnectionEffects(deps: {
     }
   }
 
-  /** Accepts the claimed device only if the channel's application has activated it (rule A16). The first decision is final. */
+  /**
+   * Accepts the claimed device only if the channel's application has activated it (rule A16). The first decision is
+   * final.
+   */
   async function decideDevice(stored: StoredEvent, event: SoraEvent, connectionId: string) {
     const { claimedDeviceId } = event;
     if (claimedDeviceId === null) return null;

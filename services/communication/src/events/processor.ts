@@ -22,8 +22,8 @@ import { notification, videoUsage } from './messages.ts';
 const maxInMemory = 1000;
 const sweepBatch = 100;
 /**
- * Number of preceding sequence numbers that are searched for unfinished events, per event. A channel of several hours has
- * thousands of events.
+ * Number of preceding sequence numbers that are searched for unfinished events, per event. A channel of several hours
+ * has thousands of events.
  */
 const earlierEventsChecked = 100;
 
@@ -97,8 +97,9 @@ export class EventProcessor {
     const { events, logger } = this.#deps;
     try {
       const event = this.#read(stored);
-      // Unfinished earlier events are applied first, to keep the channel's order. They have failed, or another instance is
-      // processing them. An archive event names no device, so all earlier events of its connection are needed.
+      // Unfinished earlier events are applied first, to keep the channel's order. They have failed, or another
+      // instance is processing them. An archive event names no device, so all earlier events of its connection are
+      // needed.
       const from = event?.type.startsWith('archive.') ? 0 : stored.seq - earlierEventsChecked;
       for (const earlier of await events.undoneBefore(stored.channelId, stored.seq, from))
         await this.#apply(earlier, this.#read(earlier));

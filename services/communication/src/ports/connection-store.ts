@@ -35,8 +35,8 @@ export interface ConnectionStore {
     nowMs: number,
   ): Promise<Connection>;
   /**
-   * Claims connections that are silent at `nowMs`. The claim ends at `untilMs`. Returns the parts to bill. If `billed` is
-   * not called before the claim ends, a later call returns the same part again.
+   * Claims connections that are silent at `nowMs`. The claim ends at `untilMs`. Returns the parts to bill. If
+   * `billed` is not called before the claim ends, a later call returns the same part again.
    */
   claimSilent(nowMs: number, untilMs: number, limit: number): Promise<SilentPart[]>;
   /** Stores that the part is billed. */

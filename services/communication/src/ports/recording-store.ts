@@ -57,7 +57,10 @@ export interface RecordingStore {
   /** Stores newly issued URLs with the files' new state. */
   issue(claim: Claim, urls: SignedUrls, files: readonly UploadFile[]): Promise<boolean>;
   urls(recordingId: string): Promise<SignedUrls | undefined>;
-  /** Stores the tag of a sent part of the file at `index`. Parts are numbered from 0. Returns false if the claim is lost. */
+  /**
+   * Stores the tag of a sent part of the file at `index`. Parts are numbered from 0. Returns false if the claim is
+   * lost.
+   */
   partSent(claim: Claim, index: number, part: number, tag: string): Promise<boolean>;
   /** Marks a recording as ended and its notification as published. */
   finished(claim: Claim, nowMs: number): Promise<void>;

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Bytes between two garbage collections. A V8 thread frees the collected memory in the background, on a busy machine only
- * shortly before the next collection. So unused buffers may take up to four times this size.
+ * Bytes between two garbage collections. A V8 thread frees the collected memory in the background, on a busy machine
+ * only shortly before the next collection. So unused buffers may take up to four times this size.
  */
 const bytesPerCollection = 8 * 1024 * 1024;
 

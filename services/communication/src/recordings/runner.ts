@@ -121,8 +121,8 @@ class Run {
 
   /**
    * Requires that the recording has ended. Sora writes the archive of a connection when the connection ends, and the
-   * report when the recording ends. Pauses the run while the archive contains no report. If the report is found, its event
-   * may still arrive. So the run pauses once more before it uses the report without its event.
+   * report when the recording ends. Pauses the run while the archive contains no report. If the report is found, its
+   * event may still arrive. So the run pauses once more before it uses the report without its event.
    */
   async #requireReport({ recordingId, channelId, endpointId, reportFound }: Recording): Promise<void> {
     const { endpoints, events, archives, waitMs, logger } = this.#options;

@@ -67,8 +67,8 @@ export function createConnectionStore(
       return parts;
     },
     async billed({ connectionId, fromMs, toMs }) {
-      // `silentAtMs` stays: if no event has arrived since, the next `claimSilent` removes it. Otherwise the connection is
-      // billed further.
+      // `silentAtMs` stays: if no event has arrived since, the next `claimSilent` removes it. Otherwise the
+      // connection is billed further.
       await connections.updateOne(
         { _id: connectionId, 'billing.fromMs': fromMs },
         { $set: { billedToMs: toMs }, $unset: { billing: true } },

@@ -64,7 +64,10 @@ export interface EventDocument {
   expiresAt: Date;
 }
 
-/** State of a connection. After the connection has ended, it prevents a late 'created' event from taking a place again. */
+/**
+ * State of a connection. After the connection has ended, it prevents a late 'created' event from taking a place
+ * again.
+ */
 export interface ConnectionDocument {
   /** Connection id. */
   _id: string;
@@ -75,7 +78,10 @@ export interface ConnectionDocument {
   deviceId?: string | null;
   /** Time of the last event; milliseconds since 1970. */
   lastAtMs?: number;
-  /** Time from which the connection counts as silent; milliseconds since 1970. Absent if nothing is to be billed until the next event. */
+  /**
+   * Time from which the connection counts as silent; milliseconds since 1970. Absent if nothing is to be billed until
+   * the next event.
+   */
   silentAtMs?: number;
   /** The part of its time that is being billed without a 'destroyed' event. */
   billing?: { fromMs: number; toMs: number };

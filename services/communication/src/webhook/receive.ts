@@ -8,8 +8,8 @@ import type { EndpointStore } from '../ports/endpoint-store.ts';
 import type { EventStore } from '../ports/event-store.ts';
 
 /**
- * Outcome of a webhook. `unknown_channel`: the event is stored and not forwarded. If the application's data was removed,
- * the event is stored without its content.
+ * Outcome of a webhook. `unknown_channel`: the event is stored and not forwarded. If the application's data was
+ * removed, the event is stored without its content.
  */
 export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';
 

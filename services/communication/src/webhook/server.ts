@@ -91,9 +91,9 @@ export function createWebhookServer(options: {
   }
 
   /**
-   * Sends an error response at once, but ends it only after the rest of the body was read and discarded. Otherwise the
-   * connection would be reset, and the sender might not receive the response. Discards at most `maxBytes` within the time
-   * limit of a request; then the connection is closed.
+   * Sends an error response at once, but ends it only after the rest of the body was read and discarded. Otherwise
+   * the connection would be reset, and the sender might not receive the response. Discards at most `maxBytes` within
+   * the time limit of a request; then the connection is closed.
    */
   function refuse(
     request: IncomingMessage,

@@ -12,7 +12,10 @@ export interface Manifest {
 export class ManifestError extends Error {}
 
 const chunk = { stringPool: 0x0001, xml: 0x0003, startElement: 0x0102, resourceMap: 0x0180 } as const;
-/** Resource ids of the attributes in the namespace android. A build tool may remove names from a manifest, but not ids. */
+/**
+ * Resource ids of the attributes in the namespace android. A build tool may remove names from a manifest, but not
+ * ids.
+ */
 const ids = {
   versionName: 0x0101021c,
   isSplitRequired: 0x01010591,
@@ -147,8 +150,8 @@ function readStringPool(body: Buffer, headerSize: number): Texts {
 }
 
 /**
- * Bytes of a UTF-8 text. Two lengths precede the text: in characters and in bytes. A length takes one byte, or two bytes
- * if the high bit of the first byte is set.
+ * Bytes of a UTF-8 text. Two lengths precede the text: in characters and in bytes. A length takes one byte, or two
+ * bytes if the high bit of the first byte is set.
  */
 function utf8Bytes(body: Buffer, at: number): Buffer {
   const bytesAt = at + (body.readUInt8(at) & 0x80 ? 2 : 1);

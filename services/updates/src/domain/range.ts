@@ -1,5 +1,6 @@
 /**
- * The part of a file that a request asks for: the whole file, a range (`end` is inclusive), or a range outside the file.
+ * The part of a file that a request asks for: the whole file, a range (`end` is inclusive), or a range outside the
+ * file.
  */
 export type RequestedRange =
   | { readonly kind: 'whole' }

@@ -51,17 +51,17 @@ export function closesAtMs(upload: Pick<Upload, 'expiresAtMs'>, lifetimeMs: numb
 }
 
 /**
- * Time of the last check of a settled upload: when the upload closes. Limited to two lifetimes of a URL from now, because
- * only a wrong clock writes a later expiry.
+ * Time of the last check of a settled upload: when the upload closes. Limited to two lifetimes of a URL from now,
+ * because only a wrong clock writes a later expiry.
  */
 export function lastCheckMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
   return Math.min(closesAtMs(upload, lifetimeMs), nowMs + 2 * lifetimeMs);
 }
 
 /**
- * Maximum time from now to the end of a claim, or to the next check of an upload that waits for a file. A later time was
- * written by a fast clock, or before a clock was set back, and is ignored. The limit is several times what a correct
- * clock writes, so that instances whose clocks differ a little respect each other's claims.
+ * Maximum time from now to the end of a claim, or to the next check of an upload that waits for a file. A later time
+ * was written by a fast clock, or before a clock was set back, and is ignored. The limit is several times what a
+ * correct clock writes, so that instances whose clocks differ a little respect each other's claims.
  */
 export function maxAheadMs(leaseMs: number): number {
   return 4 * Math.max(leaseMs, longestDelayMs);

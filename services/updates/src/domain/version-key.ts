@@ -1,7 +1,7 @@
 /**
  * Sort key of a version: keys have the order of `compareVersions` of rules/version.ts (rule A13), so that a database
- * index can sort versions. A part that is a number is ordered by its value. Any other part is ordered as text, after all
- * numbers. Trailing parts that are 0 are omitted. Equal versions have equal keys.
+ * index can sort versions. A part that is a number is ordered by its value. Any other part is ordered as text, after
+ * all numbers. Trailing parts that are 0 are omitted. Equal versions have equal keys.
  */
 export function versionKey(version: string): string {
   const parts = version.split('.').map(partKey);

@@ -7,9 +7,9 @@ import type { UpdateContent } from './deliverable.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * Sends an update to a headset. `choose` checks the catalogue and returns the content, or throws. A repeat with the same
- * Idempotency-Key does not call `choose` again, because the first call was valid. The devices service makes the other
- * checks and creates the transaction, once per key.
+ * Sends an update to a headset. `choose` checks the catalogue and returns the content, or throws. A repeat with the
+ * same Idempotency-Key does not call `choose` again, because the first call was valid. The devices service makes the
+ * other checks and creates the transaction, once per key.
  */
 export async function sendUpdate(
   deps: HandlerDependencies,

@@ -32,8 +32,8 @@ export function withdrawAppHandler(
     const id = artifactId(name);
     const developerId = await developerOf(deps, caller);
     await deps.idempotency.run(caller, {
-      // Stores the number of withdrawals before this call. A repeat of the call thus does not withdraw a version that was
-      // uploaded after the first call. If the version is withdrawn already, the call changes nothing.
+      // Stores the number of withdrawals before this call. A repeat of the call thus does not withdraw a version that
+      // was uploaded after the first call. If the version is withdrawn already, the call changes nothing.
       draw: async () => {
         const { state, reason, withdrawals } = await requireOwnVersion(name, developerId);
         return {

@@ -27,13 +27,15 @@ export interface UploadStore {
    */
   resetFutureDueTimes(nowMs: number, latest: { unsettledMs: number; settledMs: number }): Promise<void>;
   /**
-   * Claims the upload for a check. Returns undefined if another check has claimed it, or if it no longer exists. A claim
-   * that ends after `latestMs` is ignored, because a wrong clock wrote it.
+   * Claims the upload for a check. Returns undefined if another check has claimed it, or if it no longer exists. A
+   * claim that ends after `latestMs` is ignored, because a wrong clock wrote it.
    */
   claim(id: string, times: { nowMs: number; untilMs: number; latestMs: number }): Promise<Upload | undefined>;
   /** Extends a claim. */
   renew(id: string, untilMs: number): Promise<void>;
-  /** Releases the claim and stores the result and the time of the next check. Absent fields keep their stored values. */
+  /**
+   * Releases the claim and stores the result and the time of the next check. Absent fields keep their stored values.
+   */
   release(
     id: string,
     next: { atMs: number; looks: number; settled: boolean; accepted?: string; rejected?: RejectedFile },

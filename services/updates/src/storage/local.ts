@@ -60,7 +60,10 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     }
   }
 
-  /** Creates a hard link to the file and returns its path. The link keeps the content if another upload replaces the file. */
+  /**
+   * Creates a hard link to the file and returns its path. The link keeps the content if another upload replaces the
+   * file.
+   */
   async function pin(key: string, tag: string): Promise<string> {
     const path = join(partial, randomUUID());
     try {

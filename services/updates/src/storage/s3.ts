@@ -38,8 +38,8 @@ export interface S3Options {
 
 const connectTimeoutMs = 1000;
 /**
- * Connect time-out through a proxy: connecting to the proxy and then, through it, to the storage. It is shorter than the
- * call's time-out, so that the error of the proxy is reported.
+ * Connect time-out through a proxy: connecting to the proxy and then, through it, to the storage. It is shorter than
+ * the call's time-out, so that the error of the proxy is reported.
  */
 const proxiedConnectTimeoutMs = 2000;
 const callTimeoutMs = 2500;

@@ -13,7 +13,9 @@ export interface UrlGrant {
 const purpose = 'updates storage url';
 const prefix = '/objects/';
 
-/** Encodes a grant as a path. The grant is sealed, so it cannot be changed or forged. It stays valid after a restart. */
+/**
+ * Encodes a grant as a path. The grant is sealed, so it cannot be changed or forged. It stays valid after a restart.
+ */
 export function pathOf(secrets: SecretBox, grant: UrlGrant): string {
   return prefix + Buffer.from(secrets.seal(JSON.stringify(grant), purpose)).toString('base64url');
 }

@@ -14,8 +14,8 @@ export interface PackageDocument {
   developerId: string;
   claimedAtMs: number;
   /**
-   * True if a file was accepted. Absent if no file was accepted, or if release 0.1.0 accepted it: then an artifact of the
-   * package has a hash.
+   * True if a file was accepted. Absent if no file was accepted, or if release 0.1.0 accepted it: then an artifact of
+   * the package has a hash.
    */
   accepted?: boolean;
   /** The newest claim. It is valid by itself until its upload is stored, at most until `untilMs`. */

@@ -58,9 +58,9 @@ export function createPackageNames(
   }
 
   /**
-   * Assigns the package to the developer if it is free, by one conditional write. The revision changes with every claim
-   * and acceptance, and every upload is stored after its claim. So the write fails if the uploads that were read are out
-   * of date. Returns the owner after the call.
+   * Assigns the package to the developer if it is free, by one conditional write. The revision changes with every
+   * claim and acceptance, and every upload is stored after its claim. So the write fails if the uploads that were
+   * read are out of date. Returns the owner after the call.
    */
   async function assign(
     packageName: string,

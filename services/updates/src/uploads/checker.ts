@@ -90,8 +90,8 @@ export function createChecker(deps: CheckerDependencies): Checker {
           : ({ kind: 'superseded' } as const);
         return { kind: 'absent', known };
       }
-      // A later file has no effect. If no tag is stored, an earlier check accepted this file and died before it stored the
-      // tag.
+      // A later file has no effect. If no tag is stored, an earlier check accepted this file and died before it
+      // stored the tag.
       return isOwn && !accepted ? { kind: 'deliverable', tag: object.tag } : { kind: 'superseded' };
     }
     if (nothingNew) {
@@ -114,8 +114,8 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const objectKey = checkedKey(upload.id, sha256);
     await storage.copyChecked(key, tag, objectKey);
     const { developerId } = upload;
-    // Assigns the package before the version becomes deliverable. So a version never becomes deliverable in a package of
-    // another developer.
+    // Assigns the package before the version becomes deliverable. So a version never becomes deliverable in a package
+    // of another developer.
     if (kind === 'software' && (await packages.accept(name, developerId, clock.now())) !== developerId) {
       await removeUnused(artifact.id, objectKey);
       return reject(upload, tag, { rule: 'other_developer', reason: otherDeveloperReason(name) });

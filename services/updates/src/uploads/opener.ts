@@ -52,9 +52,9 @@ export interface Opener {
    */
   reserve(request: UploadRequest): Promise<void>;
   /**
-   * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact. If its state is
-   * not uploading, no upload is needed. With `reopenWithdrawn` a withdrawn artifact is opened, too. `record` is the audit record
-   * of an operator's change. Throws `unavailable`; then nothing is stored.
+   * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact. If its state
+   * is not uploading, no upload is needed. With `reopenWithdrawn` a withdrawn artifact is opened, too. `record` is
+   * the audit record of an operator's change. Throws `unavailable`; then nothing is stored.
    */
   open(request: UploadRequest, reopenWithdrawn: boolean, record?: PendingAuditRecord): Promise<Artifact>;
   /** Returns a URL for the upload, valid from now on. The upload stays open at least until the URL expires. */
