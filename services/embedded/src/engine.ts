@@ -177,7 +177,7 @@ export class CollectionEngine {
     return match ? [match] : [];
   }
 
-  /** Removes at most `most` of the matching documents; returns their number. */
+  /** Removes at most `max` of the matching documents. Returns their number. */
   remove(filter: Document, max: number): number {
     const found = take(this.find(filter, []), max);
     for (const { rid, document } of found) {

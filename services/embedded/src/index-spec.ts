@@ -132,7 +132,7 @@ function keysOfArrays(spec: IndexSpec, document: Document): DocumentKeys {
 
 const hasArray = Symbol('through an array');
 
-/** The value at a path; undefined for a missing field, `throughArray` if the path contains an array. */
+/** The value at a path; undefined for a missing field, `hasArray` if there is an array on the path or at its end. */
 function valueWithoutArrays(document: Document, path: readonly string[]): unknown {
   let value: unknown = document;
   for (const part of path) {

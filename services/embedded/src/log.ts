@@ -17,8 +17,8 @@ import { createLogTables, LogTopic } from './log-topic.ts';
 /** Retention and intervals of the embedded log. */
 export interface EmbeddedLogOptions {
   /**
-   * Minimum age of deleted events; default 7 days. An event is deleted after every group has handled it. A group
-   * without a subscription for this time is deleted: otherwise events would never be deleted because of it.
+   * Minimum age of deleted events; default 7 days. An event is deleted only after every group has handled it. A group
+   * without a subscription for this time is deleted, because it would prevent the deletion of events for ever.
    */
   readonly retentionMs?: number;
   /** Dead letters are kept this long; default 30 days. */

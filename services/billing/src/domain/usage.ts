@@ -24,7 +24,7 @@ export interface Usage {
 }
 
 const dayMs = 86_400_000;
-/** Maximum duration of one usage. It is longer than any real use. With a wrong clock, usage could be on many bills. */
+/** Maximum duration of one usage. It is longer than any real use. Without it, a wrong clock could add usage to many bills. */
 export const longestUsageMs = 366 * dayMs;
 /** Start of the year 9999. */
 const latestStartMs = 253_370_764_800_000;

@@ -10,7 +10,8 @@ const footerBytes = 8 + magic.length;
 /**
  * Checks that a package has a signature; no device installs an unsigned package. The signature may be of scheme v1
  * (files of META-INF) or of v2 and later (a block before the zip's directory). The signature itself is not verified:
- * the device verifies it, and the certificate is the developer's own. Throws Unfit.
+ * the device verifies it, and the certificate is the developer's own. Throws
+ * PackageRejectedError.
  */
 export function requireSignature(
   fd: number,

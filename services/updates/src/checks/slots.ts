@@ -8,7 +8,8 @@ export interface SlotLimits {
 export interface Slots {
   /**
    * Waits for a slot. Returns a function that frees it, or undefined if the queue is full. Throws when the signal
-   * aborts. The owner with the fewest slots is next; among equal owners, the owner without a slot for the longest time.
+   * aborts. The owner with the fewest slots is next. Among owners with equally many, the owner whose last slot was given
+   * first is next.
    */
   take(owner: string, signal: AbortSignal): Promise<(() => void) | undefined>;
   taken(): number;
@@ -21,8 +22,8 @@ interface Waiting {
 }
 
 /**
- * Shares slots among owners. One owner gets at most all slots but one, so that another owner always finds a free slot.
- * Waiting owners take turns.
+ * Shares slots among owners. If there are several slots, one owner gets at most all but one. So one owner alone never
+ * makes others wait. Waiting owners take turns.
  */
 export function createSlots(limits: SlotLimits): Slots {
   const maxOfOwner = Math.max(1, limits.atOnce - 1);

@@ -58,7 +58,7 @@ export function contentTypeOf(kind: ArtifactKind): string {
   return kind === 'software' ? 'application/vnd.android.package-archive' : 'application/octet-stream';
 }
 
-/** Storage key of an upload. Each upload has its own key, so that uploads never mix. */
+/** Storage key of an upload. Each upload has its own key, so that uploads never overwrite each other. */
 export function uploadKey(uploadId: string): string {
   return `uploads/${uploadId}`;
 }
