@@ -79,7 +79,7 @@ export function assembleGateway(
       return server.port;
     },
     notReady: () => server.notReady?.(),
-    turnAway: () => server.turnAway(),
+    beginDrain: () => server.beginDrain(),
     // Readiness does not depend on the issuer: known keys stay in use, and otherwise all instances would be removed at
     // once.
     warnings: () => keys.warnings,

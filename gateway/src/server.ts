@@ -21,7 +21,7 @@ const defaultDrainMs = 4000;
 export interface GatewayServer extends Component {
   /** Its port; throws before `start`. */
   readonly port: number;
-  turnAway(): void;
+  beginDrain(): void;
 }
 
 export type GatewayServerConfig = Pick<
@@ -46,7 +46,7 @@ export function createGatewayServer(
 ): GatewayServer {
   const openRequests = new Set<ServerResponse>();
   const latest = new WeakMap<Duplex, ServerResponse>();
-  let state: 'new' | 'running' | 'turning away' | 'draining' = 'new';
+  let state: 'new' | 'running' | 'draining' | 'stopping' = 'new';
 
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
@@ -64,7 +64,7 @@ export function createGatewayServer(
     openRequests.add(res);
     res.once('close', () => {
       openRequests.delete(res);
-      if (state === 'draining') setImmediate(() => server.closeIdleConnections());
+      if (state === 'stopping') setImmediate(() => server.closeIdleConnections());
     });
     res.once('finish', () => dropUnwantedBody(req, time));
     if (state !== 'running') res.setHeader('Connection', 'close');
@@ -90,9 +90,9 @@ export function createGatewayServer(
       return (server.address() as AddressInfo).port;
     },
     notReady: () => (state === 'running' ? undefined : state === 'new' ? 'not started' : 'draining'),
-    turnAway() {
+    beginDrain() {
       if (state !== 'running') return;
-      state = 'turning away';
+      state = 'draining';
       // A client with a keep-alive connection would continue with this process, whatever a load balancer does.
       for (const res of openRequests) if (!res.headersSent) res.setHeader('Connection', 'close');
     },
@@ -103,9 +103,9 @@ export function createGatewayServer(
       logger.info({ port }, 'gateway listens');
     },
     async stop(forMs = defaultDrainMs) {
-      this.turnAway();
-      if (state !== 'turning away') return;
-      state = 'draining';
+      this.beginDrain();
+      if (state !== 'draining') return;
+      state = 'stopping';
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const late = time.setTimeout(() => {
         logger.warn({ openRequests: openRequests.size }, 'requests were aborted at the end of the drain');

@@ -226,7 +226,7 @@ export function buildCommunication(
       await webhooks.start();
       started = true;
     },
-    turnAway: () => webhooks.turnAway(),
+    beginDrain: () => webhooks.beginDrain(),
     async stop(forMs) {
       started = false;
       // Half of the time; the other half is for the processing of received webhooks.

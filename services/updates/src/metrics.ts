@@ -73,12 +73,12 @@ export function createMetrics(
     },
   });
   const postponed = new Counter({
-    name: 'headset_updates_checks_put_off_total',
+    name: 'headset_updates_checks_postponed_total',
     help: 'Checks of uploads that were postponed because too many files waited.',
     registers: [registry],
   });
   const diskFull = new Counter({
-    name: 'headset_updates_no_room_total',
+    name: 'headset_updates_disk_full_total',
     help: 'Checks of uploads that were postponed because the disk of UPDATES_TEMP_DIR is full.',
     registers: [registry],
   });

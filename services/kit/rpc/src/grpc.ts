@@ -225,7 +225,7 @@ export class RpcServer {
   }
 
   /** Announces to callers that they should use another instance, and continues to serve. */
-  turnAway(): void {
+  beginDrain(): void {
     this.#health.setStatus('', 'NOT_SERVING');
   }
 

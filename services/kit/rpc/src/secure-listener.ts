@@ -196,7 +196,7 @@ export class SecureListener {
 
   /**
    * Accepts no more connections; the gRPC server owns the open ones. Resolves when all are closed: the gRPC server's
-   * shutdown does not wait for connections that it announced the end of before (maximum age, `turnAway`), though calls on
+   * shutdown does not wait for connections that it announced the end of before (maximum age, `beginDrain`), though calls on
    * them may continue.
    */
   close(): Promise<void> {

@@ -22,8 +22,8 @@ export interface Component {
   notReady?(): string | undefined;
   /** For `ctl status`. Does not affect readiness: the dependency is unavailable for every instance. */
   warnings?(): readonly Warning[];
-  /** Called before the process stops: announces to callers that they should use another instance, and continues to serve. */
-  turnAway?(): void;
+  /** Called before the process stops: asks callers to use another instance, and continues to serve. */
+  beginDrain?(): void;
 }
 
 /** Share of its stop time that a component receives as its limit; the rest is for aborting unfinished work. */
@@ -45,7 +45,7 @@ function stopTimeMs(leftMs: number, count: number, graceMs: number, total: numbe
 export class Lifecycle {
   readonly #logger: Logger;
   readonly #stopGraceMs: number;
-  readonly #turnAwayMs: number;
+  readonly #stopDelayMs: number;
   readonly #waitsFor: () => string | undefined;
   readonly #time: Time;
   readonly #running: Component[] = [];
@@ -53,18 +53,18 @@ export class Lifecycle {
   #complete = false;
 
   /**
-   * `turnAwayMs`: how long all components continue serving, not ready, before they stop. `stopGraceMs`: how long
+   * `stopDelayMs`: how long all components continue serving, not ready, before they stop. `stopGraceMs`: how long
    * all of them together may then take to stop. `waitsFor`: what an unfinished start waits for.
    */
   constructor(
     logger: Logger,
-    options: { stopGraceMs?: number; turnAwayMs?: number; waitsFor?: () => string | undefined } = {},
+    options: { stopGraceMs?: number; stopDelayMs?: number; waitsFor?: () => string | undefined } = {},
     time: Time = systemTime,
   ) {
     this.#logger = logger;
     this.#time = time;
     this.#stopGraceMs = options.stopGraceMs ?? 10_000;
-    this.#turnAwayMs = options.turnAwayMs ?? 0;
+    this.#stopDelayMs = options.stopDelayMs ?? 0;
     this.#waitsFor = options.waitsFor ?? (() => undefined);
   }
 
@@ -111,8 +111,8 @@ export class Lifecycle {
   }
 
   async #stopAll(): Promise<void> {
-    for (const component of this.#running) component.turnAway?.();
-    if (this.#complete && this.#turnAwayMs > 0) await this.#time.sleep(this.#turnAwayMs);
+    for (const component of this.#running) component.beginDrain?.();
+    if (this.#complete && this.#stopDelayMs > 0) await this.#time.sleep(this.#stopDelayMs);
     const endsAtMs = this.#time.monotonicNow() + this.#stopGraceMs;
     const total = this.#running.length;
     for (const [index, component] of this.#running.reverse().entries()) {
