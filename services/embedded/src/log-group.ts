@@ -138,7 +138,7 @@ export class LogGroup {
     const { subscription, closing } = member;
     const rows = topic.read(
       this.#handled,
-      Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.now),
+      Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.current),
     );
     const beganMs = time.monotonicNow();
     let handled = 0;
@@ -162,7 +162,7 @@ export class LogGroup {
         },
       },
     );
-    this.#batchSize.took(rows.length, time.monotonicNow() - beganMs);
+    this.#batchSize.adapt(rows.length, time.monotonicNow() - beganMs);
     // A handler without I/O must not delay timers and sockets during a backlog.
     if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
   }
