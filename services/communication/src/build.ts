@@ -222,7 +222,7 @@ export function buildCommunication(
       await webhooks.start();
       started = true;
     },
-    turnAway: () => webhooks.turnAway(),
+    announceStop: () => webhooks.announceStop(),
     async stop(forMs) {
       started = false;
       // Half of the time, because received webhooks must still be processed.

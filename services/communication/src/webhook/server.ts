@@ -34,7 +34,7 @@ class Refusal extends Error {
 }
 
 export interface WebhookServer extends Component {
-  turnAway(): void;
+  announceStop(): void;
   port(): number;
 }
 
@@ -131,7 +131,7 @@ export function createWebhookServer(options: {
       await listenOn(listening, options.listen, 'COMMUNICATION_LISTEN');
       server = listening;
     },
-    turnAway() {
+    announceStop() {
       // A client with a keep-alive connection would otherwise continue to use this process.
       closesConnections = true;
     },
