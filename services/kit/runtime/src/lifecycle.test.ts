@@ -82,7 +82,7 @@ test('after SIGTERM a process reports not ready and continues to serve before it
   const steps: string[] = [];
   await lifecycle.start(
     component('server', {
-      turnAway: () => {
+      announceStop: () => {
         steps.push('redirects callers');
       },
       stop: async () => {
