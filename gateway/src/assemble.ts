@@ -80,8 +80,8 @@ export function assembleGateway(
     },
     notReady: () => server.notReady?.(),
     announceStop: () => server.announceStop(),
-    // An unavailable issuer is only a warning. The cached keys stay in use, and readiness would fail on all instances at
-    // the same time.
+    // An unavailable issuer is only a warning. The cached keys stay in use, and readiness would fail on all instances
+    // at the same time.
     warnings: () => keys.warnings,
     async start() {
       await server.start();

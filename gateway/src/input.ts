@@ -44,7 +44,8 @@ export function inputReader(
     }
     const isLeftOut = check !== undefined && !operation.bodyRequired && hasNoBody(ctx.req);
     if (check && !isLeftOut) requireJson(ctx.req);
-    // The body of a call without a documented body is read only for an Idempotency-Key, which covers the body (rule A19).
+    // The body of a call without a documented body is read only for an Idempotency-Key, which covers the body (rule
+    // A19).
     const mustRead = !isLeftOut && (check !== undefined || key !== undefined);
     const read = mustRead ? await readBytes(ctx.req, ctx.res, limitBytes, hold) : noBytes;
     // A missing body and `{}` are equal, also for the digest of a repeat with the same Idempotency-Key.

@@ -34,8 +34,8 @@ export type GatewayServerConfig = Pick<
 >;
 
 /**
- * Creates the HTTP server with its limits of size and time for requests. Stops in four steps: ends keep-alive connections
- * after their answers, stops accepting, finishes open requests, destroys the other connections.
+ * Creates the HTTP server with its limits of size and time for requests. Stops in four steps: ends keep-alive
+ * connections after their answers, stops accepting, finishes open requests, destroys the other connections.
  */
 export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
@@ -109,7 +109,10 @@ export function createGatewayServer(
       state = 'draining';
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const forceTimer = time.setTimeout(() => {
-        logger.warn({ openRequests: openRequests.size }, 'requests were aborted at the end of the drain');
+        logger.warn(
+          { openRequests: openRequests.size },
+          'open requests aborted: the time limit of the stop is over',
+        );
         server.closeAllConnections();
       }, forMs);
       await closed;
@@ -144,7 +147,9 @@ const parseErrors: Readonly<Record<string, readonly [string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
 };
 
-/** Answers a request that Node could not parse, in the same form as all errors; `midAnswer`: an answer is being sent. */
+/**
+ * Answers a request that Node could not parse, in the same form as all errors; `midAnswer`: an answer is being sent.
+ */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, midAnswer: boolean): void {
   if (error.code === 'ECONNRESET' || midAnswer || !socket.writable) {
     socket.destroy();

@@ -31,7 +31,8 @@ export class AdaptiveLimit {
   }
 
   /**
-   * Starts a call. Returns the function that ends it; undefined if the limit is reached. `late`: the answer was too late.
+   * Starts a call. Returns the function that ends it; undefined if the limit is reached. `late`: the answer was too
+   * late.
    */
   enter(clientId: string): ((late: boolean) => void) | undefined {
     const own = this.#byClient.get(clientId) ?? 0;

@@ -27,7 +27,9 @@ export interface ApiOperation {
   /** Path with {parameters}, as in the document. */
   readonly path: string;
   readonly parameters: readonly ApiParameter[];
-  /** `x-refuse-unknown-query` of the document: unknown query parameters are errors, so no misspelled filter is ignored. */
+  /**
+   * `x-refuse-unknown-query` of the document: unknown query parameters are errors, so no misspelled filter is ignored.
+   */
   readonly refusesUnknownQuery: boolean;
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;

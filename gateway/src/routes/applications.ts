@@ -21,8 +21,8 @@ type SettingName = (typeof settingNames)[number];
 const readScope = 'cws:application:read';
 
 /**
- * The answer with all settings; a setting that is not set is null. The authentication key is absent if it was never issued (rule A1), and for a token
- * without the read scope (rule A6).
+ * The answer with all settings; a setting that is not set is null. The authentication key is absent if it was never
+ * issued (rule A1), and for a token without the read scope (rule A6).
  */
 function settingsAnswer(settings: Settings | undefined, { scopes }: Pick<Call, 'scopes'>): Answer {
   const json: Record<string, string | null> = {};

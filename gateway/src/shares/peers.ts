@@ -87,7 +87,7 @@ export function createPeers(options: {
     try {
       const answer = await peer.client.tellShares({ instanceId, shares: reports });
       peer.isSelf = answer.instanceId === instanceId;
-      if (peer.reached === false) logger.info({ address }, 'another gateway gets usage reports again');
+      if (peer.reached === false) logger.info({ address }, 'usage reports reach another gateway again');
       peer.reached = true;
     } catch (error) {
       // A failed report is not sent again, because its calls would count at a later time than they were made.

@@ -65,8 +65,9 @@ export class Share {
   }
 
   /**
-   * True if one more call may run here. Reports of other gateways arrive late, so all gateways would see a reached limit,
-   * and a free limit, at the same time. Therefore each gateway may always use its proportional part of the limit.
+   * True if one more call may run here. Reports of other gateways arrive late, so all gateways would see a reached
+   * limit, and a free limit, at the same time. Therefore each gateway may always use its proportional part of the
+   * limit.
    */
   mayStart(limit: number, nowMs: number): boolean {
     let underWay = 0;

@@ -49,8 +49,8 @@ const usageValidMs = 15 * reportEveryMs;
 const maxKeys = 100_000;
 /**
  * Limit of a client's lookups of applications that do not belong to it. Each lookup is a call to devices. The limits of
- * the client's contract do not apply yet, because only the lookup returns them. A client with a wrong configuration does
- * not reach this limit.
+ * the client's contract do not apply yet, because only the lookup returns them. A client with a wrong configuration
+ * does not reach this limit.
  */
 const lookupRate = { perSecond: 50, burst: 200 };
 /** Maximum number of concurrent lookups of one client. */

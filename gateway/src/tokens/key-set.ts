@@ -26,8 +26,8 @@ export interface KeySetOptions {
 
 /**
  * The issuer's public keys (rule C11). The first use or `refresh` fetches them, and they are cached. They are fetched
- * again when they are old, and, with a rate limit, when a token has an unknown key or a wrong signature. While the issuer
- * is unavailable, the cached keys stay in use. ADR 0062 explains why no library is used.
+ * again when they are old, and, with a rate limit, when a token has an unknown key or a wrong signature. While the
+ * issuer is unavailable, the cached keys stay in use. ADR 0062 explains why no library is used.
  */
 export class KeySet {
   readonly #options: Required<Omit<KeySetOptions, 'jwksUri'>> & Pick<KeySetOptions, 'jwksUri'>;
@@ -107,8 +107,8 @@ export class KeySet {
 
   /**
    * Returns the key that the issuer now publishes with the key id of `old`; undefined if that key is `old` or there is
-   * none. Called when a signature is wrong, because some issuers replace a key without changing its id. Fetches the keys
-   * first, with a rate limit.
+   * none. Called when a signature is wrong, because some issuers replace a key without changing its id. Fetches the
+   * keys first, with a rate limit.
    */
   async replacementOf(old: SigningKey, algorithm: Algorithm): Promise<SigningKey | undefined> {
     await this.#fetchThrottled();
@@ -157,7 +157,7 @@ export class KeySet {
           if (this.#failure) {
             this.#options.logger.info(
               { issuer: this.#options.issuer },
-              "the issuer's keys are fetched again",
+              "the issuer's keys can be fetched again",
             );
           }
           this.#failure = undefined;

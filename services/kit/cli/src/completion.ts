@@ -6,8 +6,8 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
 /**
- * Adds the command `completion`, and the hidden command that the printed scripts call. Commands that are added later are
- * completed, too.
+ * Adds the command `completion`, and the hidden command that the printed scripts call. Commands that are added later
+ * are completed, too.
  */
 export function addCompletion(program: Command, session: Session): void {
   const name = program.name();
@@ -42,8 +42,8 @@ Examples:
 const suggestions = new WeakMap<Argument | Option, readonly string[]>();
 
 /**
- * Adds words that completion suggests; other words stay allowed. The value of an option may be a comma-separated list of
- * the words.
+ * Adds words that completion suggests; other words stay allowed. The value of an option may be a comma-separated list
+ * of the words.
  */
 export function suggesting<T extends Argument | Option>(one: T, words: readonly string[]): T {
   suggestions.set(one, words);

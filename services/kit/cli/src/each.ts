@@ -48,7 +48,9 @@ export function requireAll({ done, failed, left }: Outcome, what: string): void 
   throw refusedError(`${done.length} ${what}, ${failed.length} failed${rest}.`);
 }
 
-/** Runs the work for each item as `attemptEach` does. Throws if an item fails; a single item fails with its own error. */
+/**
+ * Runs the work for each item as `attemptEach` does. Throws if an item fails; a single item fails with its own error.
+ */
 export async function forEachItem(
   items: readonly string[],
   work: (item: string) => Promise<unknown>,

@@ -9,13 +9,15 @@ export interface Terminal {
   readonly input?: Readable;
   /** Characters per line of the terminal; absent: the output does not go to a terminal. */
   readonly columns?: number;
-  /** Resolves when all output is written. Throws OutputClosed if the reader closed the output, CliError if it failed. */
+  /**
+   * Resolves when all output is written. Throws OutputClosed if the reader closed the output, CliError if it failed.
+   */
   flushed?(): Promise<void>;
 }
 
 /**
- * Returns the text in one line. Escapes control characters, line breaks, bidirectional marks and invisible characters as
- * JSON does (`\u001b`), so that untrusted text cannot move the cursor, add lines or hide anything.
+ * Returns the text in one line. Escapes control characters, line breaks, bidirectional marks and invisible characters
+ * as JSON does (`\u001b`), so that untrusted text cannot move the cursor, add lines or hide anything.
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>

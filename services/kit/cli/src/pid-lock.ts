@@ -4,9 +4,9 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 export type PidLock = { readonly release: () => void } | { readonly holder: number };
 
 /**
- * Takes a lock for this process: a file (mode 0600) with its process id. A lock counts as free if its process has ended.
- * Throws an error of the file system if the file cannot be written. Throws an Error if the lock of an ended process
- * cannot be removed, because another process was killed while it removed the lock.
+ * Takes a lock for this process: a file (mode 0600) with its process id. A lock counts as free if its process has
+ * ended. Throws an error of the file system if the file cannot be written. Throws an Error if the lock of an ended
+ * process cannot be removed, because another process was killed while it removed the lock.
  */
 export function takePidLock(path: string, isAlive: (pid: number) => boolean = isRunning): PidLock {
   const ownFile = `${path}.${process.pid}`;

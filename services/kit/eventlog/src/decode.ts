@@ -39,7 +39,8 @@ type Values = Readonly<Record<string, unknown>>;
 const checks = new Map<DescMessage, Check | undefined>();
 
 /**
- * Describes an enum value or oneof case in a message that this version's schema does not know; undefined: there is none.
+ * Describes an enum value or oneof case in a message that this version's schema does not know; undefined: there is
+ * none.
  */
 export function unknownIn(schema: DescMessage, message: object): string | undefined {
   return checkOf(schema)?.(message);

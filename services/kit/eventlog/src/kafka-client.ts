@@ -39,9 +39,9 @@ export interface KafkaOptions {
 export const requestTimeoutMs = 8000;
 
 /**
- * Session timeout of a consumer. Must be below requestTimeoutMs: if the group's leader dies, the sync requests of the other
- * members wait until its session expires. A member whose request times out earlier would join again as a new member, and
- * its old session would have to expire, too. Brokers accept at least 6 s by default.
+ * Session timeout of a consumer. Must be below requestTimeoutMs: if the group's leader dies, the sync requests of the
+ * other members wait until its session expires. A member whose request times out earlier would join again as a new
+ * member, and its old session would have to expire, too. Brokers accept at least 6 s by default.
  */
 export const defaultSessionTimeoutMs = 6000;
 
@@ -94,8 +94,8 @@ function noDelaySockets(tls: (() => ConnectionOptions) | undefined): ISocketFact
 }
 
 const unavailableErrors = new Set([
-  // The password may have been changed at the brokers first. The process must keep running, not ready, until it gets the
-  // new password.
+  // The password may have been changed at the brokers first. The process must keep running, not ready, until it gets
+  // the new password.
   'KafkaJSSASLAuthenticationError',
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',

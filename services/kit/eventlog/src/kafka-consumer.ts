@@ -146,8 +146,8 @@ export class KafkaSubscription implements RunningSubscription {
       this.#lastAnswerMs = Date.now();
       this.#rejoiningSinceMs = undefined;
       this.#forgetPartitions();
-      // The join does not confirm the membership: this process may have been paused after the broker's answer. The first
-      // heartbeat confirms it.
+      // The join does not confirm the membership: this process may have been paused after the broker's answer. The
+      // first heartbeat confirms it.
       this.#confirmedAtMs = Number.NEGATIVE_INFINITY;
       if (!this.#closing.signal.aborted) this.#reason = undefined;
     });
@@ -177,17 +177,18 @@ export class KafkaSubscription implements RunningSubscription {
     this.#reason = `the consumer failed: ${error.message}`;
     const unavailable = isKafkaUnavailable(error);
     if (restarts || unavailable) {
-      this.#options.logger.warn({ ...this.#names(), err: error }, 'the consumer failed and starts again');
+      this.#options.logger.warn({ ...this.#names(), err: error }, 'the consumer failed, restarting');
       // kafkajs gives up when it cannot find a coordinator; an outage must not end the process.
       if (!restarts) this.#started = this.#started.then(() => this.#pause(1000)).then(() => this.#start());
       return;
     }
-    this.#options.logger.fatal({ ...this.#names(), err: error }, 'the consumer failed for good');
+    this.#options.logger.fatal({ ...this.#names(), err: error }, 'the consumer failed permanently');
     this.#options.onFatal(error);
   }
 
   /**
-   * Handles a batch. Never rejects, because an error would restart the whole consumer. Unhandled events are fetched again.
+   * Handles a batch. Never rejects, because an error would restart the whole consumer. Unhandled events are fetched
+   * again.
    */
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     this.#runningBatches += 1;
@@ -206,8 +207,8 @@ export class KafkaSubscription implements RunningSubscription {
   }
 
   /**
-   * Forgets the unsettled events of all partitions. They are delivered again, and the new owner of their partition commits
-   * them.
+   * Forgets the unsettled events of all partitions. They are delivered again, and the new owner of their partition
+   * commits them.
    */
   #forgetPartitions(): void {
     this.#generation += 1;

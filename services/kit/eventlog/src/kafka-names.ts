@@ -1,6 +1,6 @@
 /**
- * Names of topics and groups at the broker. Events, dead letters, metrics and logs use names without the prefix, so that a prefix can be added
- * later without a change of stored data.
+ * Names of topics and groups at the broker. Events, dead letters, metrics and logs use names without the prefix, so
+ * that a prefix can be added later without a change of stored data.
  */
 export interface KafkaNames {
   topic(topic: string): string;

@@ -253,7 +253,7 @@ export class KafkaPublisher {
     this.#producer = undefined;
     if (producer) void waitAtMost(producer.disconnect(), 0);
     // One warning per outage, not one per try.
-    this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not take events');
+    this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not accept events');
     this.#warned = true;
     this.#problem = error instanceof Error ? error.message : String(error);
   }

@@ -34,7 +34,10 @@ export function partitionAndOffset({ position }: Pick<LogEvent, 'position'>): {
 export interface Unsettled {
   /** Resolves when all these writes are durable. Never rejects. */
   readonly durable: Promise<void>;
-  /** Starts to store the remaining writes now. Called if too many are unsettled, or if another member may get the events. */
+  /**
+   * Starts to store the remaining writes now. Called if too many are unsettled, or if another member may get the
+   * events.
+   */
   hurry(): void;
 }
 
@@ -112,10 +115,10 @@ export interface EventLog {
   /** Creates missing topics (and their dead-letter topics); idempotent. */
   ensureTopics(topics: readonly string[]): Promise<void>;
   /**
-   * Publishes in the given order. Resolves when the events are durable on the log (acks=all); on the embedded log, `settle`
-   * may select an earlier time (`Settle` in store/types.ts). Concurrent calls share a batch. Rejects with a transient
-   * DomainError('unavailable') if the log is unavailable for longer than its time limit (default 10 s). Then it is
-   * unknown whether the events are stored.
+   * Publishes in the given order. Resolves when the events are durable on the log (acks=all); on the embedded log,
+   * `settle` may select an earlier time (`Settle` in store/types.ts). Concurrent calls share a batch. Rejects with a
+   * transient DomainError('unavailable') if the log is unavailable for longer than its time limit (default 10 s). Then
+   * it is unknown whether the events are stored.
    */
   publish(
     topic: string,
@@ -133,9 +136,9 @@ export interface EventLog {
    */
   committed(group: string, topic: string): Promise<ReadonlyMap<number, number>>;
   /**
-   * An unused group, which has no subscription, prevents the deletion of events that it has not handled. Returns the time
-   * since the last subscription of the group unused longest; 0: no unused group prevents deletion. For metrics. Absent:
-   * groups do not prevent deletion (Kafka).
+   * An unused group, which has no subscription, prevents the deletion of events that it has not handled. Returns the
+   * time since the last subscription of the group unused longest; 0: no unused group prevents deletion. For metrics.
+   * Absent: groups do not prevent deletion (Kafka).
    */
   unusedGroupAgeMs?(): number;
   notReady(): string | undefined;

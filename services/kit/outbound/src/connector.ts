@@ -107,8 +107,8 @@ function checkedDirect(
 const maxAddresses = 3;
 
 /**
- * Connects through the proxy; hosts that bypass it are connected by `direct`. `addressesOf` returns the addresses of a host
- * to request from the proxy.
+ * Connects through the proxy; hosts that bypass it are connected by `direct`. `addressesOf` returns the addresses of a
+ * host to request from the proxy.
  */
 function throughProxy(
   proxy: EgressProxy,

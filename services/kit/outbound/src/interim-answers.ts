@@ -12,10 +12,10 @@ const incoming = new WeakMap<object, Incoming>();
 let isSubscribed = false;
 
 /**
- * A connector that removes interim answers (1xx, except 101) before undici reads them. Clients must accept an unrequested
- * `100 Continue` (RFC 9110 15.2), but undici closes the connection at a 100, and treats any other interim answer to a
- * CONNECT as the final answer. Interim answers are searched only after undici has reported the start of a request, so
- * bytes of a body are never parsed as an interim answer.
+ * A connector that removes interim answers (1xx, except 101) before undici reads them. Clients must accept an
+ * unrequested `100 Continue` (RFC 9110 15.2), but undici closes the connection at a 100, and treats any other interim
+ * answer to a CONNECT as the final answer. Interim answers are searched only after undici has reported the start of a
+ * request, so bytes of a body are never parsed as an interim answer.
  */
 export function withoutInterimAnswers(connect: buildConnector.connector): buildConnector.connector {
   if (!isSubscribed) {

@@ -1,6 +1,6 @@
 /**
- * Returns why an outgoing call failed, for operators. The reason of a `fetch` error is in its cause. If several addresses
- * failed (AggregateError), returns the reason of the first.
+ * Returns why an outgoing call failed, for operators. The reason of a `fetch` error is in its cause. If several
+ * addresses failed (AggregateError), returns the reason of the first.
  */
 export function failureReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

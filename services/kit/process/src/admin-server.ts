@@ -74,8 +74,8 @@ export interface ProcessStatus {
 }
 
 /**
- * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, /status (ProcessStatus), and the operators'
- * RPCs over Connect. The public API never uses this port.
+ * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, /status (ProcessStatus), and the
+ * operators' RPCs over Connect. The public API never uses this port.
  */
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
   const { listen, token, metrics, notReady, logger, listeners = defaultListeners } = options;

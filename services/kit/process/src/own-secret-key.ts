@@ -6,8 +6,8 @@ import { ConfigError } from '@headset-cloud/runtime/config.ts';
 import { sealingConfig } from '@headset-cloud/runtime/sealing-config.ts';
 
 /**
- * Returns the SECRET_KEY for a developer's machine: the content of `secret.key` in the data folder. Generates the key if
- * the file does not exist. Throws ConfigError, which names the file, if its content is not a key.
+ * Returns the SECRET_KEY for a developer's machine: the content of `secret.key` in the data folder. Generates the key
+ * if the file does not exist. Throws ConfigError, which names the file, if its content is not a key.
  */
 export function ownSecretKey(dataDir: string): string {
   const file = join(dataDir, 'secret.key');

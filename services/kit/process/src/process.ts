@@ -82,8 +82,8 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
 }
 
 /**
- * Runs `run` and then ends the process. Logs an error of `run`. The exit status is 2 for an invalid configuration, and 1
- * for any other error.
+ * Runs `run` and then ends the process. Logs an error of `run`. The exit status is 2 for an invalid configuration, and
+ * 1 for any other error.
  */
 export async function main(service: string, run: () => Promise<void>): Promise<void> {
   const fail = async (error: unknown): Promise<never> => {
@@ -119,7 +119,10 @@ async function end(status: number): Promise<never> {
   }
 }
 
-/** Returns the parts of an error that may be logged. Masks passwords, because drivers put connection strings in messages. */
+/**
+ * Returns the parts of an error that may be logged. Masks passwords, because drivers put connection strings in
+ * messages.
+ */
 function loggable(error: unknown): { type: string; message: string; stack: string } {
   const { type, message, stack } = stdSerializers.err(
     error instanceof Error ? error : new Error(inspect(error)),

@@ -86,7 +86,7 @@ export function defineSealingService<S extends ConfigSpec>(
       ...service,
       build: (ctx: HostContext, config) => {
         const { secrets } = ctx;
-        if (!secrets) throw new Error(`${name} seals what it stores, but its host gave it no key.`);
+        if (!secrets) throw new Error(`${name} encrypts stored values, but its host provides no key.`);
         return service.build({ ...ctx, secrets }, config);
       },
     }),

@@ -82,13 +82,14 @@ export function connectionAge(ageMs: number): ChannelOptions {
 }
 
 /**
- * Writes the messages of grpc-js to the log. Drops the message about invalid metadata, because it contains the metadata,
- * for example a token of a caller.
+ * Writes the messages of grpc-js to the log. Drops the message about invalid metadata, because it contains the
+ * metadata, for example a token of a caller.
  */
 function grpcConsole(logger: Logger): Partial<Console> {
   const log = (...words: unknown[]): void => {
     const text = words.join(' ');
-    if (!text.startsWith('Failed to add metadata entry')) logger.warn({ reason: text }, 'gRPC has a problem');
+    if (!text.startsWith('Failed to add metadata entry'))
+      logger.warn({ reason: text }, 'grpc-js reports a problem');
   };
   return { error: log, info: log, debug: log };
 }
@@ -355,8 +356,8 @@ export class GrpcChannel implements Channel {
   }
 
   /**
-   * Makes one attempt. Rejects with a ServiceError. With `isConnected`, the attempt waits for the next connection if the
-   * connection ends before the call is sent. Without it, the attempt fails at once with the reason why there is no
+   * Makes one attempt. Rejects with a ServiceError. With `isConnected`, the attempt waits for the next connection if
+   * the connection ends before the call is sent. Without it, the attempt fails at once with the reason why there is no
    * connection.
    */
   #try(

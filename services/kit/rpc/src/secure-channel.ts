@@ -13,9 +13,9 @@ type SecureConnector = experimental.SecureConnector;
 const plaintextForMs = 60_000;
 
 /**
- * Credentials of a channel to a service: this process's certificate. The peer's certificate must contain the name of the
- * service; its address is not checked. Each new connection uses the newest certificates. In `permissive` mode, a peer
- * that does not support TLS is called without TLS.
+ * Credentials of a channel to a service: this process's certificate. The peer's certificate must contain the name of
+ * the service; its address is not checked. Each new connection uses the newest certificates. In `permissive` mode, a
+ * peer that does not support TLS is called without TLS.
  */
 export class MutualTlsCredentials extends ChannelCredentials {
   readonly #security: RpcSecurity;

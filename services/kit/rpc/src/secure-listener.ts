@@ -54,9 +54,10 @@ const handshakeLimits: HandshakeLimits = { withinMs: 10_000, most: 500, logEvery
 const handshakeRecord = 0x16;
 
 /**
- * A port in front of a gRPC server: mutual TLS (in `permissive` mode also plaintext), TLS with a server certificate only,
- * or plaintext; a public listener has limits. grpc-js could listen itself, but it does not report failed handshakes, cannot
- * accept TLS and plaintext on one port, does not reload renewed certificates, and does not limit connections.
+ * A port in front of a gRPC server: mutual TLS (in `permissive` mode also plaintext), TLS with a server certificate
+ * only, or plaintext; a public listener has limits. grpc-js could listen itself, but it does not report failed
+ * handshakes, cannot accept TLS and plaintext on one port, does not reload renewed certificates, and does not limit
+ * connections.
  */
 export class SecureListener {
   readonly #port: NetServer;
@@ -169,7 +170,9 @@ export class SecureListener {
     });
   }
 
-  /** Logs failed handshakes by reason. The log is rate-limited, because everybody who reaches the port can cause them. */
+  /**
+   * Logs failed handshakes by reason. The log is rate-limited, because everybody who reaches the port can cause them.
+   */
   #failures(mutual: boolean, logger: Logger): (failure: HandshakeFailure, socket: TLSSocket) => void {
     const log = createGatheredLog(
       (fields) => {
@@ -195,9 +198,9 @@ export class SecureListener {
   }
 
   /**
-   * Stops accepting connections. The gRPC server closes the open ones. Resolves when all are closed. This wait is needed,
-   * because the shutdown of the gRPC server does not wait for connections that have reached their maximum age or got a
-   * GOAWAY, although calls on them may continue.
+   * Stops accepting connections. The gRPC server closes the open ones. Resolves when all are closed. This wait is
+   * needed, because the shutdown of the gRPC server does not wait for connections that have reached their maximum age
+   * or got a GOAWAY, although calls on them may continue.
    */
   close(): Promise<void> {
     this.#port.close();
@@ -212,7 +215,9 @@ export class SecureListener {
 /** Connections with an incomplete handshake. At the limit, a new connection replaces the oldest. */
 class Handshakes {
   readonly #most: number;
-  /** By the peer's address and port, because the TLS socket is another object than the accepted socket; oldest first. */
+  /**
+   * By the peer's address and port, because the TLS socket is another object than the accepted socket; oldest first.
+   */
   readonly #inProgress = new Map<string, Socket>();
 
   constructor(most: number) {
@@ -238,8 +243,8 @@ class Handshakes {
 }
 
 /**
- * Caches the peer's certificate on its socket. Without the cache, grpc-js parses the certificate for each call, which took
- * 7 % of the processor time of devices. The certificate cannot change, because renegotiation is disabled.
+ * Caches the peer's certificate on its socket. Without the cache, grpc-js parses the certificate for each call, which
+ * took 7 % of the processor time of devices. The certificate cannot change, because renegotiation is disabled.
  */
 function cacheCertificate(socket: TLSSocket): void {
   const certificate = socket.getPeerCertificate();
@@ -248,7 +253,10 @@ function cacheCertificate(socket: TLSSocket): void {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
-/** Address of the peer. After the peer has closed a TLS socket, only its parent socket (internal to Node) has the address. */
+/**
+ * Address of the peer. After the peer has closed a TLS socket, only its parent socket (internal to Node) has the
+ * address.
+ */
 function addressOf(socket: TLSSocket): string | undefined {
   return socket.remoteAddress ?? (socket as { readonly _parent?: Socket })._parent?.remoteAddress;
 }

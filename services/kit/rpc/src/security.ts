@@ -44,8 +44,8 @@ export interface SecurityObserver {
   /** Reports an incoming connection that failed in the TLS handshake. */
   handshakeFailed(): void;
   /**
-   * Reports an outgoing connection that failed in the TLS handshake: one side rejected the certificate of the other. `name`:
-   * the expected name of the server.
+   * Reports an outgoing connection that failed in the TLS handshake: one side rejected the certificate of the other.
+   * `name`: the expected name of the server.
    */
   clientHandshakeFailed(name: string, address: string, failure: HandshakeFailure): void;
 }

@@ -36,8 +36,8 @@ export function refusedCaller(): Partial<StatusObject> {
 }
 
 /**
- * The statuses by which grpc-js reports that a connection broke or that there was none; they have no code of the platform.
- * CANCELLED: the server closed the connection.
+ * The statuses by which grpc-js reports that a connection broke or that there was none; they have no code of the
+ * platform. CANCELLED: the server closed the connection.
  */
 const connectionLost: readonly status[] = [status.UNAVAILABLE, status.INTERNAL, status.CANCELLED];
 

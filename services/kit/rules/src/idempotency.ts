@@ -6,7 +6,9 @@ import type { Filter, IndexDescription } from '@headset-cloud/store/operations.t
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { type SealedLocation, sealedFields } from './sealed/locations.ts';
 
-/** Caller of an operation, with its Idempotency-Key and the key's scope, if any (rule A19). Matches the proto `Caller`. */
+/**
+ * Caller of an operation, with its Idempotency-Key and the key's scope, if any (rule A19). Matches the proto `Caller`.
+ */
 export interface IdempotentCaller {
   readonly clientId: string;
   readonly idempotency?: {
@@ -34,19 +36,19 @@ export interface IdempotentCall<D extends Storable, A extends Storable> {
   /** Generates ids and secrets for `work`. Must have no effect itself. */
   draw(): Promise<D>;
   /**
-   * Does the work. It runs again with the same `drawn` if the outcome of an earlier run is unknown, because the run has not
-   * ended or its process died. Two runs must take effect once and return the same answer. A DomainError with a status
-   * below 500 means that this run has no effect. `conflict` means that no run with `drawn` can take effect; the key is
-   * then released at once, so that the caller can repeat the call.
+   * Does the work. It runs again with the same `drawn` if the outcome of an earlier run is unknown, because the run has
+   * not ended or its process died. Two runs must take effect once and return the same answer. A DomainError with a
+   * status below 500 means that this run has no effect. `conflict` means that no run with `drawn` can take effect; the
+   * key is then released at once, so that the caller can repeat the call.
    */
   work(drawn: D): Promise<A>;
 }
 
 export interface Idempotency {
   /**
-   * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. If there is no
-   * stored answer, the repeat runs `work` with the values that the first run generated. Throws `idempotency_key_reused`
-   * for another body, and every error of `work`.
+   * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. If there is
+   * no stored answer, the repeat runs `work` with the values that the first run generated. Throws
+   * `idempotency_key_reused` for another body, and every error of `work`.
    */
   run<D extends Storable, A extends Storable>(
     caller: IdempotentCaller | undefined,
@@ -72,7 +74,9 @@ export interface IdempotencyDocument {
   expiresAt: Date;
 }
 
-/** For the service that owns the collection. MongoDB deletes expired documents late, so reads check the expiry, too. */
+/**
+ * For the service that owns the collection. The index deletes expired documents late, so reads check the expiry, too.
+ */
 export const idempotencyIndexes: IndexDescription[] = [
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];

@@ -1,8 +1,8 @@
 import type { Store } from '@headset-cloud/store/types.ts';
 
 /**
- * Amount by which one raise advances each number that other systems remember (ADR 0035). It is more than the numbers that
- * a platform issues between a backup and its restore, and small enough that 2^53 is never reached.
+ * Amount by which one raise advances each number that other systems remember (ADR 0035). It is more than the numbers
+ * that a platform issues between a backup and its restore, and small enough that 2^53 is never reached.
  */
 export const raiseStep = 1_000_000_000;
 

@@ -11,8 +11,8 @@ export function longestBackoffMs(failures: number, { firstMs, maxMs }: BackoffBo
 }
 
 /**
- * Exponential backoff with full jitter. Returns a random wait between 0 and `longestBackoffMs`, so that the clients of a
- * recovered service do not all call at the same time. `random` is in [0, 1).
+ * Exponential backoff with full jitter. Returns a random wait between 0 and `longestBackoffMs`, so that the clients of
+ * a recovered service do not all call at the same time. `random` is in [0, 1).
  */
 export function backoffMs(failures: number, bounds: BackoffBounds, random = Math.random()): number {
   return Math.round(random * longestBackoffMs(failures, bounds));

@@ -5,8 +5,8 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Milliseconds since an arbitrary moment, for durations and leases. This time is never set back or forward. Without this
-   * method, the wall clock is used instead.
+   * Milliseconds since an arbitrary moment, for durations and leases. This time is never set back or forward. Without
+   * this method, the wall clock is used instead.
    */
   monotonicNow?(): number;
 }
@@ -30,8 +30,8 @@ export interface Time extends Clock {
   /** Cancels a timer or an interval. Has no effect for undefined, or after the timer has fired. */
   clearTimer(timer: Timer | undefined): void;
   /**
-   * Resolves after `ms`; rejects with an `AbortError` when `signal` aborts. With `ref: false`, the process may end during
-   * the wait.
+   * Resolves after `ms`; rejects with an `AbortError` when `signal` aborts. With `ref: false`, the process may end
+   * during the wait.
    */
   sleep(ms: number, options?: { readonly signal?: AbortSignal; readonly ref?: boolean }): Promise<void>;
 }

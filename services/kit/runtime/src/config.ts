@@ -174,8 +174,9 @@ function environmentProblem(env: Record<string, string | undefined>): ConfigProb
 }
 
 /**
- * Reads the keys of a specification from environment variables. Returns a frozen object. For a secret, KEY_FILE may give the
- * path of a file that contains it. Throws a ConfigError that names every invalid key, including an invalid NODE_ENV.
+ * Reads the keys of a specification from environment variables. Returns a frozen object. For a secret, KEY_FILE may
+ * give the path of a file that contains it. Throws a ConfigError that names every invalid key, including an invalid
+ * NODE_ENV.
  */
 export function readConfig<const S extends ConfigSpec>(
   spec: S,

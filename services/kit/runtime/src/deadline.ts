@@ -3,9 +3,9 @@ import { systemTime, type Time, type Timer } from './clock.ts';
 import { DomainError } from './errors.ts';
 
 /**
- * The deadline of the current caller (ADR 0022), by the monotonic clock. The asynchronous context carries the deadline, as
- * it carries traces. Every call to another service or to the database for this caller ends at the deadline, and no call
- * starts after the deadline.
+ * The deadline of the current caller (ADR 0022), by the monotonic clock. The asynchronous context carries the deadline,
+ * as it carries traces. Every call to another service or to the database for this caller ends at the deadline, and no
+ * call starts after the deadline.
  */
 class Scope implements Waiter {
   readonly endsAtMs: number;
@@ -30,8 +30,9 @@ class Scope implements Waiter {
   }
 
   /**
-   * Resolves as `work`, or rejects with `deadline_exceeded` at the deadline. All calls share one timer. `Promise.race` with
-   * a shared promise for the deadline is not used, because it would keep memory for each call until the scope ends.
+   * Resolves as `work`, or rejects with `deadline_exceeded` at the deadline. All calls share one timer. `Promise.race`
+   * with a shared promise for the deadline is not used, because it would keep memory for each call until the scope
+   * ends.
    */
   limit<T>(work: Promise<T>): Promise<T> {
     if (this.endsAtMs === Number.POSITIVE_INFINITY) return work;

@@ -82,9 +82,9 @@ const maxTimeExpired = 50;
 const permanentServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 67, 85, 86, 121, 10334, 11000]);
 
 /**
- * Codes of the operating system for a connection that broke or could not be opened. The MongoDB driver throws these errors
- * unchanged if a write waits for its socket (mongodb 7.9, `Connection.writeCommand`). The clients for S3, HTTP and gRPC
- * throw their own errors instead.
+ * Codes of the operating system for a connection that broke or could not be opened. The MongoDB driver throws these
+ * errors unchanged if a write waits for its socket (mongodb 7.9, `Connection.writeCommand`). The clients for S3, HTTP
+ * and gRPC throw their own errors instead.
  */
 const brokenConnection: ReadonlySet<unknown> = new Set([
   ...['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
@@ -113,8 +113,8 @@ export function isTransient(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   if (!isOfDriver(name) || permanentServerCodes.has((error as { code?: unknown }).code)) return false;
   if (name === 'MongoBulkWriteError') {
-    // The driver reports every failed bulk with this error, even a broken connection. The error is permanent only if the
-    // server has rejected single writes.
+    // The driver reports every failed bulk with this error, even a broken connection. The error is permanent only if
+    // the server has rejected single writes.
     return [(error as { writeErrors?: unknown }).writeErrors ?? []].flat().length === 0;
   }
   return !['MongoInvalidArgumentError', 'MongoAPIError'].includes(name);

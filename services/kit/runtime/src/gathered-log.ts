@@ -5,8 +5,8 @@ import { systemTime, type Time } from './clock.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Logs an event. `kind`: fields that are equal for all events of one kind; each line contains them. `example`: fields of
- * this event only (an address, a name).
+ * Logs an event. `kind`: fields that are equal for all events of one kind; each line contains them. `example`: fields
+ * of this event only (an address, a name).
  */
 export type GatheredLog = (kind: Fields, example: Fields) => void;
 

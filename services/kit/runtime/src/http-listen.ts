@@ -5,8 +5,9 @@ import { systemTime, type Time } from './clock.ts';
 import type { ListenAddress } from './config.ts';
 
 /**
- * Makes an HTTP server listen and returns its port. The request listeners must be registered before; they get every target
- * in origin form. If the server cannot listen, the error explains how to fix it. `key`: the setting of the address.
+ * Makes an HTTP server listen and returns its port. The request listeners must be registered before; they get every
+ * target in origin form. If the server cannot listen, the error explains how to fix it. `key`: the setting of the
+ * address.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress, key: string): Promise<number> {
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
@@ -57,8 +58,8 @@ export async function closeNow(server: Server | undefined): Promise<void> {
 const idleCheckMs = 100;
 
 /**
- * Stops accepting connections, and closes each connection when its requests are answered. After `forMs`, closes the other
- * connections. Resolves when all connections are closed.
+ * Stops accepting connections, and closes each connection when its requests are answered. After `forMs`, closes the
+ * other connections. Resolves when all connections are closed.
  */
 export async function closeWithin(
   server: Server | undefined,

@@ -20,7 +20,9 @@ export interface Component {
   stop(forMs?: number): Promise<void>;
   /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
   notReady?(): string | undefined;
-  /** Warnings for `ctl status`. They do not affect readiness, because the dependency is unavailable for every instance. */
+  /**
+   * Warnings for `ctl status`. They do not affect readiness, because the dependency is unavailable for every instance.
+   */
   warnings?(): readonly Warning[];
   /** Called before the process stops. Makes callers switch to other instances, and continues to serve. */
   announceStop?(): void;
@@ -30,8 +32,8 @@ export interface Component {
 const limitShare = 0.9;
 
 /**
- * Returns the stop time of the next component, where `count` components share `leftMs`. Each component has a minimum, which
- * the components before it cannot use up. The next component also gets half of the time beyond all minimums.
+ * Returns the stop time of the next component, where `count` components share `leftMs`. Each component has a minimum,
+ * which the components before it cannot use up. The next component also gets half of the time beyond all minimums.
  */
 function stopTimeMs(leftMs: number, count: number, graceMs: number, total: number): number {
   const minimumMs = Math.min(graceMs / (4 * total), leftMs / count);
@@ -39,8 +41,8 @@ function stopTimeMs(leftMs: number, count: number, graceMs: number, total: numbe
 }
 
 /**
- * Starts components in order and stops them in reverse order, within one deadline. A stop has these steps: report not ready
- * for a time, stop accepting, finish calls, stop consumers, close stores, stop telemetry (ADR 0021).
+ * Starts components in order and stops them in reverse order, within one deadline. A stop has these steps: report not
+ * ready for a time, stop accepting, finish calls, stop consumers, close stores, stop telemetry (ADR 0021).
  */
 export class Lifecycle {
   readonly #logger: Logger;
@@ -53,8 +55,8 @@ export class Lifecycle {
   #complete = false;
 
   /**
-   * `turnAwayMs`: time in which all components continue to serve, not ready, before they stop. `stopGraceMs`: time limit
-   * for stopping all components after that. `waitsFor`: returns what an unfinished start waits for.
+   * `turnAwayMs`: time in which all components continue to serve, not ready, before they stop. `stopGraceMs`: time
+   * limit for stopping all components after that. `waitsFor`: returns what an unfinished start waits for.
    */
   constructor(
     logger: Logger,

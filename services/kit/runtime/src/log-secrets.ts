@@ -8,8 +8,8 @@ export const censor = '[redacted]';
 const maxDepth = 4;
 
 /**
- * Masks `secretFields` below the top-level fields of a log line; pino masks the top-level fields itself. Most lines have
- * only texts and numbers and are returned unchanged. `err` is masked after its serialization.
+ * Masks `secretFields` below the top-level fields of a log line; pino masks the top-level fields itself. Most lines
+ * have only texts and numbers and are returned unchanged. `err` is masked after its serialization.
  */
 export function maskFields(fields: Record<string, unknown>): Record<string, unknown> {
   let masked: Record<string, unknown> | undefined;

@@ -8,8 +8,8 @@ import { censor, maskFields, maskSecrets, secretFields } from './log-secrets.ts'
 export type { Logger };
 
 /**
- * Maximum number of buffered characters while the log is not read. Further lines are dropped, so that a log collector that
- * hangs does not stop the process.
+ * Maximum number of buffered characters while the log is not read. Further lines are dropped, so that a log collector
+ * that hangs does not stop the process.
  */
 const maxBuffered = 8 * 1024 * 1024;
 

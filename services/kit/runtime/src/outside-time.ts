@@ -10,8 +10,8 @@ export interface PlausibleTimes {
 }
 
 /**
- * Returns why an external time is not plausible; undefined if it is plausible (rule A24). An external clock may be wrong by
- * years.
+ * Returns why an external time is not plausible; undefined if it is plausible (rule A24). An external clock may be
+ * wrong by years.
  */
 export function implausible(
   atMs: number,

@@ -5,8 +5,8 @@ import { createGatheredLog, type Fields } from './gathered-log.ts';
 export type Refusals<Reason extends string> = (reason: Reason, who: Fields) => void;
 
 /**
- * Creates a function that counts the rejections of a listener by reason, and logs them rate-limited, one kind of line per
- * reason. `write` gets the fields of a line.
+ * Creates a function that counts the rejections of a listener by reason, and logs them rate-limited, one kind of line
+ * per reason. `write` gets the fields of a line.
  */
 export function createRefusals<const Reason extends string>(
   counter: Counter<'reason'>,

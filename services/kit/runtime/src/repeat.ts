@@ -12,9 +12,9 @@ export interface Repetition {
 }
 
 /**
- * Runs `work` every `intervalMs`, one run at a time. Runs it again at once while it returns more than 0, which means that
- * more work may be waiting. A failure is logged, and `work` runs again at the next interval. The timer does not keep the
- * process alive.
+ * Runs `work` every `intervalMs`, one run at a time. Runs it again at once while it returns more than 0, which means
+ * that more work may be waiting. A failure is logged, and `work` runs again at the next interval. The timer does not
+ * keep the process alive.
  */
 export function repeat(
   name: string,

@@ -20,7 +20,10 @@ export interface SecretKeys extends SecretBox {
   isCurrent(sealed: Uint8Array, purpose: string): boolean;
 }
 
-/** Returns the key id in a sealed value; undefined: the value has no key id, because there was one key when it was sealed. */
+/**
+ * Returns the key id in a sealed value; undefined: the value has no key id, because there was one key when it was
+ * sealed.
+ */
 export function namedKey(sealed: Uint8Array): string | undefined {
   const data = bytesOf(sealed);
   if (data.length < markBytes + overheadBytes || !data.subarray(0, mark.length).equals(mark))
@@ -33,7 +36,10 @@ export function keyIdOf(secret: string): string {
   return digest('headset-cloud key id v1\0', secret).subarray(0, idBytes).toString('hex');
 }
 
-/** Prefix of a sealed value with a key id. One in 16 million nonces, which begin other values, has this prefix by chance. */
+/**
+ * Prefix of a sealed value with a key id. One in 16 million nonces, which begin other values, has this prefix by
+ * chance.
+ */
 const mark = Buffer.from('HC\x01', 'latin1');
 const idBytes = 6;
 const markBytes = mark.length + idBytes;
@@ -43,8 +49,8 @@ const tagBytes = 16;
 const overheadBytes = nonceBytes + tagBytes;
 
 /**
- * Creates a secret box. `secret`: the key that seals, SECRET_KEY, at least 32 random characters. `others`: keys that only
- * open. Without `others`, sealed values have no key id, so that release 0.1.0 can read them (ADR 0039).
+ * Creates a secret box. `secret`: the key that seals, SECRET_KEY, at least 32 random characters. `others`: keys that
+ * only open. Without `others`, sealed values have no key id, so that release 0.1.0 can read them (ADR 0039).
  */
 export function createSecretBox(secret: string, others: readonly string[] = []): SecretKeys {
   const keys = new Map([secret, ...others].map((one) => [keyIdOf(one), keyFrom(one)]));

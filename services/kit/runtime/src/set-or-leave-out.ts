@@ -1,8 +1,8 @@
 import type { Gauge } from 'prom-client';
 
 /**
- * Sets a gauge to a value from a store. If the store does not answer, removes only this value, so that the other metrics of
- * the process are still exported (rule C18). Readiness reports the unavailable store.
+ * Sets a gauge to a value from a store. If the store does not answer, removes only this value, so that the other
+ * metrics of the process are still exported (rule C18). Readiness reports the unavailable store.
  */
 export async function setOrLeaveOut<Label extends string>(
   gauge: Gauge<Label>,

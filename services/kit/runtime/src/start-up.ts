@@ -24,8 +24,8 @@ export interface StartUp extends Starting {
   /** Resolves with the result of `work` once it succeeds; an error that is not transient is thrown. */
   retry<T>(what: string, work: () => Promise<T>): Promise<T>;
   /**
-   * Returns the current work of the start, or the dependency for which it waits, with the number of tries and the reason.
-   * Undefined if there is neither.
+   * Returns the current work of the start, or the dependency for which it waits, with the number of tries and the
+   * reason. Undefined if there is neither.
    */
   waitsFor(): string | undefined;
   /** Ends every current and later wait with a StartStoppedError. */
@@ -68,7 +68,8 @@ export function createStartUp(logger: Logger, time: Time = systemTime): StartUp 
       }
     },
     waitsFor() {
-      // The current work takes precedence: a wait for the same step, which another process ran, may still be in `waiting`.
+      // The current work takes precedence: a wait for the same step, which another process ran, may still be in
+      // `waiting`.
       if (currentWork) return currentWork;
       const [first] = waiting;
       if (!first) return undefined;

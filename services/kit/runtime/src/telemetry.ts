@@ -27,8 +27,8 @@ export function contextFrom(traceparent: string | undefined): Context {
 }
 
 /**
- * Runs the handler of a call in a server span. Used only for calls that belong to a trace. Otherwise each call of a sweeper
- * or stream would start a separate, useless trace.
+ * Runs the handler of a call in a server span. Used only for calls that belong to a trace. Otherwise each call of a
+ * sweeper or stream would start a separate, useless trace.
  */
 export function inRpcSpan<T>(
   method: { readonly name: string; readonly parent: { readonly typeName: string } },

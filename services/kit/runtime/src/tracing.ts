@@ -6,8 +6,8 @@ type Reader = NonNullable<NonNullable<ConstructorParameters<typeof NodeSDK>[0]>[
 
 /**
  * OpenTelemetry (rule C18), configured by its standard environment variables. Without an exporter
- * (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_TRACES_EXPORTER) it is off and costs nothing.
- * Registers headset_trace_spans_dropped_total with `metrics`.
+ * (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_TRACES_EXPORTER) it is off and costs
+ * nothing. Registers headset_trace_spans_dropped_total with `metrics`.
  */
 export function createTracing(
   serviceName: string,

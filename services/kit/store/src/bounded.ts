@@ -4,9 +4,9 @@ import type { FindOptions } from './operations.ts';
 import type { StoreCollection, StoreCursor } from './types.ts';
 
 /**
- * Decorates a collection so that its operations end at the deadline of the current call (ADR 0022). At the deadline, the
- * server aborts an operation (`maxTimeMS`) and the caller stops waiting. No operation starts after the deadline. Without a
- * deadline, the operations are unchanged.
+ * Decorates a collection so that its operations end at the deadline of the current call (ADR 0022). At the deadline,
+ * the server aborts an operation (`maxTimeMS`) and the caller stops waiting. No operation starts after the deadline.
+ * Without a deadline, the operations are unchanged.
  */
 export function bounded<T extends Document>(inner: StoreCollection<T>): StoreCollection<T> {
   return {

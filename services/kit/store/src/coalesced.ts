@@ -41,8 +41,8 @@ export function coalescedReader<T extends Document & { _id: string }>(
 }
 
 /**
- * Batches concurrent single writes. `one` makes a single write; `many` makes an unordered bulk of single writes. The writes
- * of a bulk are independent: a write without an entry in the error of the bulk has succeeded.
+ * Batches concurrent single writes. `one` makes a single write; `many` makes an unordered bulk of single writes. The
+ * writes of a bulk are independent: a write without an entry in the error of the bulk has succeeded.
  */
 export function coalescedWriter<W>(
   collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>,
@@ -75,11 +75,11 @@ export interface ConditionalChange<T extends Document> {
 }
 
 /**
- * Batches concurrent changes of different documents, each with its own condition. Returns the document after the change,
- * or undefined if the condition was false, as `findOneAndUpdate` does. In a batch, each change writes a unique value to the
- * field `stamp`, by which a successful change is recognized. Therefore no other code may write this field, and a document
- * may get only one kind of change. The returned document may contain later changes of other writers. A store in the same
- * process needs no batches: each change is one operation.
+ * Batches concurrent changes of different documents, each with its own condition. Returns the document after the
+ * change, or undefined if the condition was false, as `findOneAndUpdate` does. In a batch, each change writes a unique
+ * value to the field `stamp`, by which a successful change is recognized. Therefore no other code may write this field,
+ * and a document may get only one kind of change. The returned document may contain later changes of other writers. A
+ * store in the same process needs no batches: each change is one operation.
  */
 export function coalescedChange<T extends Document>(
   collection: StoreCollection<T>,
@@ -134,7 +134,9 @@ async function failedOf(bulk: Promise<unknown>): Promise<ReadonlyMap<number, unk
   }
 }
 
-/** Returns the errors of the single writes in an error of a bulk, by index; undefined if the bulk failed in another way. */
+/**
+ * Returns the errors of the single writes in an error of a bulk, by index; undefined if the bulk failed in another way.
+ */
 function writeErrors(error: unknown): Map<number, unknown> | undefined {
   const bulk = error as {
     name?: string;

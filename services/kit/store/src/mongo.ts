@@ -41,9 +41,9 @@ export async function connectMongo(options: MongoOptions): Promise<StoreConnecti
 }
 
 /**
- * Opens MongoDB, whether it is available or not (rule C3); `whenReachable` connects. A write is acknowledged when it is in
- * the journals of a majority. Reads go to the primary and return only data that a majority has. A timeout is an error of
- * the driver, which becomes `database_failed` (toDomainError in errors.ts).
+ * Opens MongoDB, whether it is available or not (rule C3); `whenReachable` connects. A write is acknowledged when it is
+ * in the journals of a majority. Reads go to the primary and return only data that a majority has. A timeout is an
+ * error of the driver, which becomes `database_failed` (toDomainError in errors.ts).
  */
 export function openMongo(options: MongoOptions): StoreConnection {
   return open(options).connection;

@@ -2,9 +2,9 @@ import type { WithId } from 'mongodb';
 
 /**
  * The subset of MongoDB's query language that services use. MongoDB and the embedded store both implement this subset
- * (services/embedded/README.md), and the compiler rejects any other operator or option. To use a new operator, add it here,
- * in services/embedded and in the contract suite. Values of top-level fields have the types of the document. Values at
- * dotted paths can have any plain type.
+ * (services/embedded/README.md), and the compiler rejects any other operator or option. To use a new operator, add it
+ * here, in services/embedded and in the contract suite. Values of top-level fields have the types of the document.
+ * Values at dotted paths can have any plain type.
  */
 
 /** A dotted path into a document: `activation.epoch`, `places.$.untilMs`. */

@@ -27,8 +27,8 @@ import type {
 export interface StoreCollection<T extends Document> {
   readonly collectionName: string;
   /**
-   * Maximum number of concurrent batches of single operations (coalesced.ts), for a store in the same process. Absent: each
-   * batch is a network round trip, and coalesced.ts has a small limit.
+   * Maximum number of concurrent batches of single operations (coalesced.ts), for a store in the same process. Absent:
+   * each batch is a network round trip, and coalesced.ts has a small limit.
    */
   readonly batchesAtOnce?: number;
   findOne(filter: Filter<T>, options?: FindOptions): Promise<WithId<T> | null>;
@@ -61,9 +61,9 @@ export interface StoreCursor<T> extends AsyncIterable<T> {
 
 /**
  * When a write resolves (ADR 0012). 'durable' (default): when the write survives a power failure. 'in-order': when the
- * order of the write is fixed, so that no later write can be durable without it. Nothing outside the platform may depend
- * on an 'in-order' write before a later durable write has resolved. The two values differ only if store and log share one
- * journal (the embedded stack); otherwise every write is durable.
+ * order of the write is fixed, so that no later write can be durable without it. Nothing outside the platform may
+ * depend on an 'in-order' write before a later durable write has resolved. The two values differ only if store and log
+ * share one journal (the embedded stack); otherwise every write is durable.
  */
 export type Settle = 'durable' | 'in-order';
 

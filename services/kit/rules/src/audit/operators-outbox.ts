@@ -8,8 +8,8 @@ import { type AuditOutbox, createAuditOutbox } from './outbox.ts';
 type OutboxOptions = Parameters<typeof createAuditOutbox>[0];
 
 /**
- * Creates the outbox for the audit records of dead letters and noted keys, which the kit stores in each service's database
- * and which operators change. A service has a separate outbox for its own documents.
+ * Creates the outbox for the audit records of dead letters and noted keys, which the kit stores in each service's
+ * database and which operators change. A service has a separate outbox for its own documents.
  */
 export function createOperatorsOutbox({
   store,
@@ -34,7 +34,9 @@ export function createOperatorsOutbox({
   });
 }
 
-/** The outbox as a component of a process. It starts after the service has its database, and stops before the service. */
+/**
+ * The outbox as a component of a process. It starts after the service has its database, and stops before the service.
+ */
 export function outboxComponent(outbox: AuditOutbox): Component {
   return {
     name: "the outbox of operators' audit records",

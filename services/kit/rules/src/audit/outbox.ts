@@ -104,7 +104,9 @@ export function createAuditOutbox(options: {
   };
 }
 
-/** Converts a record to an event. Its key keeps the order of the records of an application, or of a device without one. */
+/**
+ * Converts a record to an event. Its key keeps the order of the records of an application, or of a device without one.
+ */
 function toEvent(record: PendingAuditRecord) {
   const message = messageOf(record);
   const key = record.applicationId || record.deviceId || record.developerId || record.action;

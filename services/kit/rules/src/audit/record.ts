@@ -49,8 +49,8 @@ const maxCharacters = 256;
 const maxFields = 100;
 
 /**
- * Maximum number of pending records in one document, which is reached only while the log is unavailable. MongoDB rejects
- * documents over 16 MiB, and every read of the document also reads its pending records.
+ * Maximum number of pending records in one document, which is reached only while the log is unavailable. MongoDB
+ * rejects documents over 16 MiB, and every read of the document also reads its pending records.
  */
 export const mostPendingRecords = 1000;
 

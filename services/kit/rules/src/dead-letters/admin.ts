@@ -16,7 +16,10 @@ export interface AuditedDeadLetters extends DeadLetters {
   readonly audit: Audit;
 }
 
-/** RPCs with which operators read and change the dead letters of this process's services (proto/eventlog/v1/admin.proto). */
+/**
+ * RPCs with which operators read and change the dead letters of this process's services
+ * (proto/eventlog/v1/admin.proto).
+ */
 export function deadLettersAdmin(services: readonly AuditedDeadLetters[]): RpcBinding {
   /** Returns the dead letter, and the dead letters of the service that has it. */
   const find = async (

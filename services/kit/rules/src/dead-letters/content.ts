@@ -44,7 +44,9 @@ export function headersOf(event: LogEvent): Record<string, string> {
   return withoutSecrets({ ...event.headers }) as Record<string, string>;
 }
 
-/** Masks secrets in JSON: the values of fields with secret names, and the queries of URLs, which may contain signatures. */
+/**
+ * Masks secrets in JSON: the values of fields with secret names, and the queries of URLs, which may contain signatures.
+ */
 export function withoutSecrets(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.replaceAll(/(https?:\/\/[^\s"?]+\?)[^\s"]+/gi, `$1${masked}`);
   if (Array.isArray(value)) return value.map(withoutSecrets);
@@ -63,7 +65,8 @@ function readable(text: string): JsonValue {
 }
 
 /**
- * Numbers and sizes of the fields that this version does not know, in the message itself and in the messages of its oneofs.
+ * Numbers and sizes of the fields that this version does not know, in the message itself and in the messages of its
+ * oneofs.
  */
 function unknownFields(message: object): JsonValue[] {
   const { $unknown = [] } = message as { $unknown?: readonly { no: number; data: Uint8Array }[] };

@@ -38,7 +38,9 @@ export interface DeadLetterDocument extends PendingAuditFields {
   claimedUntilMs: number;
   /** The last steps of its history. */
   steps: { atMs: number; what: string }[];
-  /** End of the retention period. Absent while an operator's replay is in progress, so that the document cannot expire. */
+  /**
+   * End of the retention period. Absent while an operator's replay is in progress, so that the document cannot expire.
+   */
   expiresAt?: Date;
 }
 

@@ -6,8 +6,8 @@ import { type DeadLetterDocument, deadLetterId, deadLettersCollection } from './
 const offsetShift = 2 ** 44;
 
 /**
- * Moves the dead letters of a lost log to negative offsets, in the same order. Otherwise an event of the new log with the
- * same offset would count as already stored. Returns the number of moved dead letters. May be repeated.
+ * Moves the dead letters of a lost log to negative offsets, in the same order. Otherwise an event of the new log with
+ * the same offset would count as already stored. Returns the number of moved dead letters. May be repeated.
  */
 export async function moveDeadLettersOfLostLog(store: Store, dryRun: boolean): Promise<number> {
   const deadLetters = store.collection<DeadLetterDocument>(deadLettersCollection);

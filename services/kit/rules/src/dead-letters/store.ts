@@ -9,9 +9,9 @@ import { type DeadLetterDocument, deadLetterId, deadLettersCollection } from './
 /** How long the claim of a replay lasts; longer than any handler takes; milliseconds. */
 const claimMs = 60_000;
 /**
- * Maximum remaining time of a claim; a claim with more counts as expired. Its writer's clock was ahead, or this clock was
- * set back. The maximum is several times `claimMs`, so that processes whose clocks differ by less than four minutes accept
- * each other's claims.
+ * Maximum remaining time of a claim; a claim with more counts as expired. Its writer's clock was ahead, or this clock
+ * was set back. The maximum is several times `claimMs`, so that processes whose clocks differ by less than four minutes
+ * accept each other's claims.
  */
 const maxClaimMs = 5 * claimMs;
 const maxSteps = 20;

@@ -27,7 +27,10 @@ export interface ForgetMarkDocument extends PendingAuditFields {
 
 export const forgetMarksCollection = 'forgotten';
 
-/** Indexes for each service that forgets data and has no document per device or application to store the audit record in. */
+/**
+ * Indexes for each service that forgets data and has no document per device or application to store the audit record
+ * in.
+ */
 export const forgetMarkIndexes: IndexDescription[] = [
   pendingAuditIndex,
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
@@ -36,7 +39,10 @@ export const forgetMarkIndexes: IndexDescription[] = [
 const keepMs = 7 * 86_400_000;
 const applicationPrefix = 'application/';
 
-/** Returns the id of an application's mark. The prefix distinguishes it from an IMEI, which is also a valid application id. */
+/**
+ * Returns the id of an application's mark. The prefix distinguishes it from an IMEI, which is also a valid application
+ * id.
+ */
 export function applicationMark(applicationId: string): string {
   return `${applicationPrefix}${applicationId}`;
 }
@@ -66,7 +72,8 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
           },
         );
       } catch (error) {
-        // This run has already stored the mark: the filter does not match the document, so the upsert tries to insert it.
+        // This run has already stored the mark: the filter does not match the document, so the upsert tries to insert
+        // it.
         if (!isDuplicateKey(error)) throw error;
       }
     },

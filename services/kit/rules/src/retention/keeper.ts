@@ -19,7 +19,9 @@ export interface Retention {
   completeFromMs(kind: string): Promise<number | undefined>;
 }
 
-/** Records in one write: few if a write blocks this process (embedded store), more if it takes two network round trips. */
+/**
+ * Records in one write: few if a write blocks this process (embedded store), more if it takes two network round trips.
+ */
 const batchSizes = { inProcess: 20, overNetwork: 200 } as const;
 /** Minimum pause after a batch, as a multiple of the batch's duration. */
 const pausePerWork = 4;
@@ -29,9 +31,9 @@ const leaseMs = 60_000;
 const maxCheckMs = 60_000;
 
 /**
- * Deletes in small batches with pauses. For each kind, one instance at a time deletes. Two instances at once do no harm,
- * because each batch deletes only records that are still expired. So a run may be considered dead by mistake, and the next
- * run continues its work.
+ * Deletes in small batches with pauses. For each kind, one instance at a time deletes. Two instances at once do no
+ * harm, because each batch deletes only records that are still expired. So a run may be considered dead by mistake, and
+ * the next run continues its work.
  */
 export function createRetention(deps: {
   readonly store: Store;

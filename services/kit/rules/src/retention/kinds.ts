@@ -4,7 +4,9 @@ export interface KeptKind<Id = unknown> {
   readonly kind: string;
   /** Retention period after the record's end; milliseconds. */
   readonly keepMs: number;
-  /** Returns at most `limit` records that ended before `beforeMs` and have no pending work; uses an index, oldest first. */
+  /**
+   * Returns at most `limit` records that ended before `beforeMs` and have no pending work; uses an index, oldest first.
+   */
   find(beforeMs: number, limit: number): Promise<readonly Id[]>;
   /**
    * Deletes the records that may still be deleted; resolves with their number. Another instance may delete

@@ -14,11 +14,13 @@ export interface NotedKeyDocument extends PendingAuditFields {
   forgotten?: true;
 }
 
-/** The keys with which values of a database are sealed, so that a process that lacks one of them detects it (ADR 0039). */
+/**
+ * The keys with which values of a database are sealed, so that a process that lacks one of them detects it (ADR 0039).
+ */
 export interface NotedKeys {
   /**
-   * Stores the id of the current key. If this process lacks a noted key, stores nothing, because its own key may be wrong,
-   * and throws `unavailable`, so that the start of the process waits.
+   * Stores the id of the current key. If this process lacks a noted key, stores nothing, because its own key may be
+   * wrong, and throws `unavailable`, so that the start of the process waits.
    */
   check(): Promise<void>;
   list(): Promise<string[]>;

@@ -3,8 +3,8 @@ import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 import { DomainError } from '../errors.ts';
 
 /**
- * Maximum number of items that wait for a batch. An available database handles this many in well under a second. While the
- * database hangs, further callers are rejected at once, with a retry time.
+ * Maximum number of items that wait for a batch. An available database handles this many in well under a second. While
+ * the database hangs, further callers are rejected at once, with a retry time.
  */
 const maxWaiting = 20_000;
 
@@ -24,10 +24,10 @@ export interface BatchLimits {
 }
 
 /**
- * Combines concurrent single calls into batches. While `maxRunning` batches run, new items wait and form the next batch.
- * Otherwise an item runs at once, or at the end of the event loop iteration. So an idle system has no added delay, and a
- * busy system needs one round trip for many items. An item is skipped if its caller's deadline has passed before the batch
- * starts (deadline.ts). If the queue is full, further items are rejected with `unavailable`.
+ * Combines concurrent single calls into batches. While `maxRunning` batches run, new items wait and form the next
+ * batch. Otherwise an item runs at once, or at the end of the event loop iteration. So an idle system has no added
+ * delay, and a busy system needs one round trip for many items. An item is skipped if its caller's deadline has passed
+ * before the batch starts (deadline.ts). If the queue is full, further items are rejected with `unavailable`.
  */
 export function coalesce<T, R>(
   options: BatchLimits & {
@@ -59,7 +59,7 @@ export function coalesce<T, R>(
       batch.forEach((w, i) => {
         const outcome = outcomes[i];
         if (outcome && 'value' in outcome) w.resolve(outcome.value);
-        else w.reject(outcome ? outcome.error : new Error('a batch answered too few outcomes'));
+        else w.reject(outcome ? outcome.error : new Error('a batch returned too few outcomes'));
       });
     } catch (error) {
       for (const w of batch) w.reject(error);

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 import type { ItemOutcome } from './coalesce.ts';
 
-/** Maximum number of items of one event loop iteration that are divided into batches together. */
+/** Maximum number of items of one batch. */
 const maxItems = 200;
 
 /**
@@ -33,7 +33,7 @@ export function batchPerTurn<T, R>(options: {
         () => options.run(items),
       );
       return items.map((_, i) => {
-        const outcome = outcomes[i] ?? { error: new Error('a batch answered too few outcomes') };
+        const outcome = outcomes[i] ?? { error: new Error('a batch returned too few outcomes') };
         return 'value' in outcome ? outcome.value : toError(outcome.error);
       });
     } catch (error) {

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { type BlockList, isIP, isIPv6 } from 'node:net';
 
 /**
- * Returns the client address of a request: the address of the peer, or, if the peer is a trusted proxy, the last address in
- * X-Forwarded-For that is not a trusted proxy. Addresses before that one are ignored, because the client may have
- * written them.
+ * Returns the client address of a request: the address of the peer, or, if the peer is a trusted proxy, the last
+ * address in X-Forwarded-For that is not a trusted proxy. Addresses before that one are ignored, because the client may
+ * have written them.
  */
 export function addressOf(request: IncomingMessage, proxies: BlockList): string {
   let address = plain(request.socket.remoteAddress ?? '');

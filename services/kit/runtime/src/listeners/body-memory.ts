@@ -3,8 +3,9 @@ import { DomainError } from '../errors.ts';
 /** Bodies up to this size do not count, because the limit of connections bounds their memory; bytes. */
 export const smallBodyBytes = 8192;
 /**
- * Maximum size of the larger bodies of all running calls at one listener together; bytes. A body counts from its request's
- * headers to the answer. Its parsed form takes several times its size, and the heap of a gateway has 330 MiB by default.
+ * Maximum size of the larger bodies of all running calls at one listener together; bytes. A body counts from its
+ * request's headers to the answer. Its parsed form takes several times its size, and the heap of a gateway has 330 MiB
+ * by default.
  */
 const maxBytes = 64 * 1024 * 1024;
 /** Share of the memory that one client may use, so that no client blocks all others. */

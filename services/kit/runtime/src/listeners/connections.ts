@@ -98,8 +98,8 @@ export class Connections {
   }
 
   /**
-   * Counts a proxy's connection for the client address in the PROXY header. Returns false if that address has reached its
-   * limit; the connection is then closed.
+   * Counts a proxy's connection for the client address in the PROXY header. Returns false if that address has reached
+   * its limit; the connection is then closed.
    */
   countForClient(socket: Socket, address: string): boolean {
     const state = this.#states.get(socket);
@@ -150,7 +150,9 @@ export class Connections {
     return uses;
   }
 
-  /** Closes the connection that may be replaced first, of this network if it is given. Returns false if there is none. */
+  /**
+   * Closes the connection that may be replaced first, of this network if it is given. Returns false if there is none.
+   */
   #closeReplaceable(network?: string): boolean {
     const replaceableSinceMs = monotonicMs(this.#clock) - this.#youngMs;
     for (const state of ['new', 'idle'] as const) {

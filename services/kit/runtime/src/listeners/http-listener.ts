@@ -7,8 +7,8 @@ import { type ConnectionLimits, Connections, countRejected, type RejectionReason
 export const defaultLimits: ConnectionLimits = { most: 4000, mostOfAddress: 1000, proxies: new BlockList() };
 
 /**
- * Time limits of an HTTP listener; milliseconds. Node checks the limits at `connectionsCheckingInterval`. A listener with
- * long requests sets a different `requestTimeout`.
+ * Time limits of an HTTP listener; milliseconds. Node checks the limits at `connectionsCheckingInterval`. A listener
+ * with long requests sets a different `requestTimeout`.
  */
 export const listenerTimes = {
   headersTimeout: 10_000,
@@ -18,8 +18,8 @@ export const listenerTimes = {
 
 /**
  * Maximum number of pipelined requests, which arrive before the answer to an earlier request on their connection. Node
- * starts every pipelined request at once. Without pipelining, each connection has one request in progress, so the limit of
- * connections bounds the requests. Few clients pipeline.
+ * starts every pipelined request at once. Without pipelining, each connection has one request in progress, so the limit
+ * of connections bounds the requests. Few clients pipeline.
  */
 const maxPipelined = { ofConnection: 16, all: 1000 };
 

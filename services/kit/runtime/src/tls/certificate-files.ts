@@ -43,12 +43,15 @@ export interface CertificateFilesOptions {
   readonly time?: Time;
 }
 
-/** Default interval; milliseconds. Kubernetes takes about a minute to update a mounted Secret, so 5 s more do not matter. */
+/**
+ * Default interval; milliseconds. Kubernetes takes about a minute to update a mounted Secret, so 5 s more do not
+ * matter.
+ */
 const defaultEveryMs = 5000;
 
 /**
- * Opens the files and reads their contents again at an interval. File watches are not used, because they do not detect how
- * Kubernetes changes a mounted Secret: it replaces a symbolic link. Logs an invalid change and keeps the previous
+ * Opens the files and reads their contents again at an interval. File watches are not used, because they do not detect
+ * how Kubernetes changes a mounted Secret: it replaces a symbolic link. Logs an invalid change and keeps the previous
  * material. Throws ConfigError, with the setting and the reason, if the first material is invalid.
  */
 export function openCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
@@ -178,5 +181,5 @@ function warnOfExpiry(
 ): void {
   const { validTo, validToDate } = leafOf(material);
   if (validToDate.getTime() > time.now()) return;
-  logger.error({ file: cert.path, validTo }, 'the certificate of this process has expired: peers refuse it');
+  logger.error({ file: cert.path, validTo }, 'the certificate of this process has expired, peers reject it');
 }

@@ -38,7 +38,9 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNRESET: "the peer ended the connection: it may not accept this process's certificate",
 };
 
-/** Returns the reason of a handshake error. The number of codes is limited, so `code` may identify a kind of log lines. */
+/**
+ * Returns the reason of a handshake error. The number of codes is limited, so `code` may identify a kind of log lines.
+ */
 export function failureOf(error: unknown): HandshakeFailure {
   const { code = 'unknown' } = (error ?? {}) as { code?: string };
   return { reason: reasons[code] ?? code, code };
@@ -59,9 +61,9 @@ export function isBrokenOff({ code }: HandshakeFailure): boolean {
 }
 
 /**
- * Returns why a peer's certificate is rejected after its handshake; undefined: one of this process's authorities has signed
- * the certificate, and it is valid now. Node's own check (`rejectUnauthorized`) is not sufficient: it checks only
- * `authorized`, which is also true for a resumed session without a certificate. Never throws.
+ * Returns why a peer's certificate is rejected after its handshake; undefined: one of this process's authorities has
+ * signed the certificate, and it is valid now. Node's own check (`rejectUnauthorized`) is not sufficient: it checks
+ * only `authorized`, which is also true for a resumed session without a certificate. Never throws.
  */
 export function notAccepted(socket: TLSSocket): HandshakeFailure | undefined {
   try {
@@ -70,7 +72,8 @@ export function notAccepted(socket: TLSSocket): HandshakeFailure | undefined {
       return failureOf({ code: 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE' });
     }
     if (socket.authorized === true) return undefined;
-    // On a server's socket, `authorizationError` is the code itself; on a client's socket, it is an Error with the code.
+    // On a server's socket, `authorizationError` is the code itself; on a client's socket, it is an Error with the
+    // code.
     const error: unknown = socket.authorizationError;
     return failureOf(typeof error === 'string' ? { code: error } : error);
   } catch {

@@ -17,8 +17,8 @@ export interface StepsContext {
   /** Identifies this process among its service's instances; new at each start. */
   readonly instanceId: string;
   /**
-   * Who runs the steps of the service's database. 'run' (default): the service itself. 'wait': services/prepare; the start
-   * waits for it.
+   * Who runs the steps of the service's database. 'run' (default): the service itself. 'wait': services/prepare; the
+   * start waits for it.
    */
   readonly schema?: 'run' | 'wait';
   /** True: no other process can have the store open (the embedded stack). */
@@ -28,8 +28,8 @@ export interface StepsContext {
 }
 
 /**
- * Resolves when the service's database has all steps of this version; the database of a newer version has them, too. Runs
- * the missing steps. With SCHEMA=wait, waits until `services/prepare` has run them.
+ * Resolves when the service's database has all steps of this version; the database of a newer version has them, too.
+ * Runs the missing steps. With SCHEMA=wait, waits until `services/prepare` has run them.
  */
 export async function prepared(
   ctx: StepsContext,

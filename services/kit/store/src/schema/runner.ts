@@ -11,7 +11,9 @@ export interface StepsDocument {
   done: number;
   /** Id of the run that executes the next step; absent: no step is running. */
   holder?: string;
-  /** Heartbeat that the holder increments (ADR 0014: it replaces times, because clocks of other processes may be wrong). */
+  /**
+   * Heartbeat that the holder increments (ADR 0014: it replaces times, because clocks of other processes may be wrong).
+   */
   beat: number;
 }
 
