@@ -16,8 +16,9 @@ const aboutProcesses = [
   'updates-crash',
 ];
 /**
- * Files whose subject is a listener, a check of input, a rule of one service, or the command line. The contract suite
- * shows that the stores behave alike, so these files run on the embedded stack, and on the real one in `make test-long`.
+ * Files whose subject is a listener, a check of input, a rule of one service, the command line, or the removal of
+ * records. The contract suite shows that the stores behave alike, so these files run on the embedded stack, and on the
+ * real stack in `make test-long`.
  */
 const withoutStores = [
   'activation-state',
@@ -27,6 +28,8 @@ const withoutStores = [
   'device-settings',
   'egress-proxy',
   'extension-calls',
+  'forget',
+  'forget-application',
   'hc',
   'headset-tls',
   'hostile-headsets',
@@ -61,8 +64,8 @@ const { STACK: stack, PROCESSES: count, FILES: files } = process.env;
 /**
  * Behaviour is tested with all services in one process: on the embedded stack, and, if the stores matter, on MongoDB,
  * Kafka and S3 (STACK=real, PROCESSES=one). STACK=embedded with FILES=without-stores runs the files that the latter
- * leaves out, and the files that depend on the kind of stack. STACK=real without PROCESSES starts a process for each service and runs all files; with FILES=processes it
- * runs only the files about processes.
+ * leaves out, and the files that depend on the kind of stack. STACK=real without PROCESSES starts a process for each
+ * service and runs all files; with FILES=processes it runs only the files about processes.
  */
 export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
   globalSetup: '<rootDir>/tests/e2e/global-setup.ts',

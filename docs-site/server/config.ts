@@ -13,7 +13,7 @@ function defaultDist(): string {
 export const siteConfig = {
   ...processConfig,
   // All readers may have the same address: that of a proxy.
-  LISTENER_CONNECTIONS_OF_ADDRESS: { ...processConfig.LISTENER_CONNECTIONS_OF_ADDRESS, default: 4000 },
+  LISTENER_CONNECTIONS_PER_ADDRESS: { ...processConfig.LISTENER_CONNECTIONS_PER_ADDRESS, default: 4000 },
   SITE_LISTEN: address({
     doc: 'Address and port of the site.',
     example: '0.0.0.0:8080',

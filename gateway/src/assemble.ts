@@ -79,7 +79,7 @@ export function assembleGateway(
       return server.port;
     },
     notReady: () => server.notReady?.(),
-    announceStop: () => server.announceStop(),
+    beginDrain: () => server.beginDrain(),
     // An unavailable issuer is only a warning. The cached keys stay in use, and readiness would fail on all instances
     // at the same time.
     warnings: () => keys.warnings,

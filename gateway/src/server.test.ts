@@ -207,7 +207,7 @@ describe('graceful stop', () => {
     const busy = open(own.server.port, get('', own));
     await waitFor('the open request', () => finish);
 
-    own.server.announceStop();
+    own.server.beginDrain();
     finish?.();
     await waitFor('the end of the open request', busy.closed);
     expect(busy.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);

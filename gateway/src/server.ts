@@ -21,7 +21,7 @@ const defaultDrainMs = 4000;
 export interface GatewayServer extends Component {
   /** Port of the listener. Throws before `start`. */
   readonly port: number;
-  announceStop(): void;
+  beginDrain(): void;
 }
 
 export type GatewayServerConfig = Pick<
@@ -47,7 +47,7 @@ export function createGatewayServer(
   const openRequests = new Set<ServerResponse>();
   /** The answer of the latest request on each connection. */
   const latest = new WeakMap<Duplex, ServerResponse>();
-  let state: 'new' | 'running' | 'stop announced' | 'draining' = 'new';
+  let state: 'new' | 'running' | 'draining' | 'stopping' = 'new';
 
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
@@ -65,7 +65,7 @@ export function createGatewayServer(
     openRequests.add(res);
     res.once('close', () => {
       openRequests.delete(res);
-      if (state === 'draining') setImmediate(() => server.closeIdleConnections());
+      if (state === 'stopping') setImmediate(() => server.closeIdleConnections());
     });
     res.once('finish', () => dropUnwantedBody(req, time));
     if (state !== 'running') res.setHeader('Connection', 'close');
@@ -91,9 +91,9 @@ export function createGatewayServer(
       return (server.address() as AddressInfo).port;
     },
     notReady: () => (state === 'running' ? undefined : state === 'new' ? 'not started' : 'draining'),
-    announceStop() {
+    beginDrain() {
       if (state !== 'running') return;
-      state = 'stop announced';
+      state = 'draining';
       // Clients keep using open keep-alive connections, even if a load balancer sends new connections elsewhere.
       for (const res of openRequests) if (!res.headersSent) res.setHeader('Connection', 'close');
     },
@@ -104,9 +104,9 @@ export function createGatewayServer(
       logger.info({ port }, 'gateway listens');
     },
     async stop(forMs = defaultDrainMs) {
-      this.announceStop();
-      if (state !== 'stop announced') return;
-      state = 'draining';
+      this.beginDrain();
+      if (state !== 'draining') return;
+      state = 'stopping';
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const forceTimer = time.setTimeout(() => {
         logger.warn(

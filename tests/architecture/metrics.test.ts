@@ -6,7 +6,7 @@ import { root, sources } from './imports.ts';
 const ofOneProcess = [
   'headset_audit_store_failing',
   'headset_build_info',
-  'headset_gateway_calls_under_way_limit',
+  'headset_gateway_calls_in_progress_limit',
   'headset_gateway_issuer_keys_age_seconds',
   'headset_link_certificate_expiry_timestamp_seconds',
   'headset_queued_report_bytes',

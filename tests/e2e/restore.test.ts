@@ -3,12 +3,18 @@ import { provisionDevice } from '@headset-cloud/demo/provision.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/rules/headset-key.ts';
 import { serviceNames } from '@headset-cloud/runtime/service-names.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
+import { isLong } from '../support/long.ts';
 import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 import { type Drill, registerAgain, startDrill } from './restore/drill.ts';
 
 // Databases and topics on servers given by an address must not be replaced.
 const ours = !process.env['MONGODB_URI'] && !process.env['KAFKA_BROKERS'];
-const logs = suiteStack.kind === 'real' ? (['kept', 'lost'] as const) : (['restored'] as const);
+const logs =
+  suiteStack.kind === 'embedded'
+    ? (['restored'] as const)
+    : isLong
+      ? (['kept', 'lost'] as const)
+      : (['lost'] as const);
 /** Backed up before the other services, so that the backups differ in age. */
 const earlier = ['transactions', 'device-link', 'billing'] as const;
 const later = serviceNames.filter((name) => !(earlier as readonly string[]).includes(name));

@@ -44,7 +44,7 @@ const shortTimes = {
   NOTIFIER_LEASE_MS: String(leaseMs),
   NOTIFIER_SWEEP_MS: '200',
   // Each callback holds a lease, and short leases need frequent renewals.
-  NOTIFIER_WINDOW_PER_DESTINATION: '100',
+  NOTIFIER_ENDPOINT_WINDOW: '100',
   NOTIFIER_BACKOFF_FIRST_MS: '50',
   NOTIFIER_BACKOFF_MAX_MS: '1000',
   NOTIFIER_PROBE_MAX_MS: '500',
@@ -57,7 +57,7 @@ const shortTimes = {
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
   DEVICE_LINK_LEASE_MS: String(leaseMs),
   // No transaction waits for a reconnect (rule B5), also within a short run.
-  DEVICE_LINK_REJUDGE_MS: '2000',
+  DEVICE_LINK_RECONCILE_INTERVAL_MS: '2000',
   KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
   COMMUNICATION_EVENT_CLAIM_MS: String(leaseMs),
   UPDATES_SWEEP_INTERVAL_MS: '200',

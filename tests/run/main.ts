@@ -2,8 +2,8 @@ import { changedRecently } from './changed.ts';
 import { execute } from './execute.ts';
 import { repeatFailed } from './flaky.ts';
 import { runAll } from './schedule.ts';
-import type { Outcome, Tally } from './step.ts';
-import { conditionalSteps, longSteps, quickSteps, slowSteps } from './steps.ts';
+import type { Outcome, Step, Tally } from './step.ts';
+import { conditionalSteps, isDemanded, longSteps, quickSteps, slowSteps } from './steps.ts';
 
 /**
  * Runs the checks of `make check` (argument `check`), `make test` (none) or `make test-long` (`long`). A failed
@@ -16,9 +16,10 @@ const mode = process.argv[2];
 const conditional = conditionalSteps.filter(
   ({ ifChanged }) => mode === 'long' || changedRecently(ifChanged ?? []),
 );
+const usual = slowSteps.filter(({ ifDemanded }) => mode === 'long' || isDemanded || !ifDemanded);
 const outcomes = await runAll(quickSteps, (step, env) => execute(step, { env }));
 if (mode !== 'check') {
-  const steps = [...conditional, ...slowSteps, ...(mode === 'long' ? longSteps : [])];
+  const steps = [...conditional, ...usual, ...(mode === 'long' ? longSteps : [])];
   outcomes.push(...(await runAll(steps, (step, env) => execute(step, { env }))));
 }
 const judged = await repeatFailed(outcomes, (step, files) => execute(step, files ? { files } : {}));
@@ -38,11 +39,22 @@ const list = (title: string, of: 'failures' | 'flaky') =>
           .join('\n')}\n`,
     )
     .join('');
-const skippedSteps = conditionalSteps.filter((step) => !conditional.includes(step));
-if (mode !== 'check' && skippedSteps.length > 0)
-  process.stdout.write(
-    `\nNot run, because their files did not change (make test-long): ${skippedSteps.map(({ name }) => name).join('; ')}\n`,
-  );
+const leftOut = (title: string, steps: readonly Step[]) =>
+  mode !== 'check' && steps.length > 0
+    ? `\n${title} (make test-long runs them): ${steps.map(({ name }) => name).join('; ')}\n`
+    : '';
+process.stdout.write(
+  leftOut(
+    'Not run, because their files did not change',
+    conditionalSteps.filter((step) => !conditional.includes(step)),
+  ),
+);
+process.stdout.write(
+  leftOut(
+    'Not run, because REQUIRE_REAL_STACK is not 1',
+    slowSteps.filter((step) => !usual.includes(step)),
+  ),
+);
 process.stdout.write(
   `\n${judged.map(row).join('')}${list('failed in', 'failures')}${list('flaky in', 'flaky')}\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
 );

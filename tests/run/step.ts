@@ -17,6 +17,8 @@ export interface Step {
   readonly alone?: true;
   /** `make test` leaves the step out unless one of these paths changed recently; `make test-long` always runs it. */
   readonly ifChanged?: readonly string[];
+  /** `make test` leaves the step out unless the real stack is demanded, as in CI; `make test-long` always runs it. */
+  readonly ifDemanded?: true;
 }
 
 /** Numbers of tests. */

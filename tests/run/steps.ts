@@ -68,10 +68,9 @@ const crash = (
   program(name, 'tests/faults/main.ts', { env: { CAN_FAIL: '0', SEED: crashSeed, ...env }, ...more });
 
 /**
- * The real stack is demanded: files whose behaviour may depend on the stores run there, and on the embedded stack in
- * `make test-long` only.
+ * True in CI. Elsewhere `make test` takes at most 10 minutes: it leaves steps out, and runs 5 rounds of the crash test.
  */
-const hasRealStack = process.env['REQUIRE_REAL_STACK'] === '1';
+export const isDemanded = process.env['REQUIRE_REAL_STACK'] === '1';
 
 const siteName = 'documentation site (types, build, checks in Chromium)';
 
@@ -92,17 +91,17 @@ export const slowSteps: readonly Step[] = [
   jest('images, and the chart on a cluster', charts, {
     files: ['tests/charts/image', 'tests/charts/cluster'],
     after: siteName,
+    ifDemanded: true,
   }),
-  jest('end to end, embedded', endToEnd, {
-    env: { STACK: 'embedded', ...(hasRealStack && { FILES: 'without-stores' }) },
-  }),
+  // Files whose behaviour may depend on the stores run on the real stack, and on both stacks in `make test-long`.
+  jest('end to end, embedded', endToEnd, { env: { STACK: 'embedded', FILES: 'without-stores' } }),
   jest('chart (manifests, values, alerts)', charts, {
     files: ['tests/charts/headset-cloud', 'tests/charts/skaffold.test.ts'],
   }),
   program('API fuzz test, embedded', 'tests/schemathesis/main.ts', {
     env: { STACK: 'embedded', SEED: fuzzSeed },
   }),
-  crash('crash test, embedded', { STACK: 'embedded', ROUNDS: '20' }),
+  crash('crash test, embedded', { STACK: 'embedded', ROUNDS: isDemanded ? '20' : '5' }),
   crash('crash test, nine processes on MongoDB and Kafka', { STACK: 'real', ROUNDS: '20' }),
   jest('contract (embedded against MongoDB, Kafka and S3)', [
     '-c',
@@ -128,7 +127,10 @@ export const slowSteps: readonly Step[] = [
   }),
   program('fuzz test of packages', 'tests/fuzz/packages.ts', { env: { SECONDS: '10', SEED: fuzzSeed } }),
   // Its packages are installed by the site's step.
-  program('no test fails on a machine without tools', 'tests/tools/main.ts', { after: siteName }),
+  program('no test fails on a machine without tools', 'tests/tools/main.ts', {
+    after: siteName,
+    ifDemanded: true,
+  }),
   program('known vulnerabilities (npm audit)', 'tests/audit/main.ts'),
 ];
 
@@ -162,7 +164,9 @@ export const longSteps: readonly Step[] = [
     ...(unit.env && { env: unit.env }),
   } satisfies Step,
   jest('end to end, embedded, all files', endToEnd, { env: { STACK: 'embedded' } }),
-  jest('end to end, nine processes on MongoDB and Kafka, all files', endToEnd, { env: { STACK: 'real' } }),
+  jest('end to end, nine processes on MongoDB and Kafka, all files', endToEnd, {
+    env: { STACK: 'real', TEST_LONG: '1' },
+  }),
   jest('end to end, two instances of every service', endToEnd, { env: { STACK: 'real', INSTANCES: '2' } }),
   jest('images built twice, and the chart on a cluster at length', charts, {
     files: ['tests/charts/image', 'tests/charts/cluster'],

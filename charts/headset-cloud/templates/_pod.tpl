@@ -82,12 +82,12 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $env := include "hc.settings" . | fromYaml -}}
 {{- $_ := set $env "ADMIN_LISTEN" "0.0.0.0:9100" -}}
 {{- with $c.public }}{{ $_ := set $env .setting (printf "0.0.0.0:%v" .port) }}{{ end -}}
-{{- /* The pause before SIGTERM (5 s), TURN_AWAY_MS and the stop fit into the pod's grace period. */ -}}
-{{- $_ := set $env "TURN_AWAY_MS" "3000" -}}
+{{- /* The pause before SIGTERM (5 s), STOP_DELAY_MS and the stop fit into the pod's grace period. */ -}}
+{{- $_ := set $env "STOP_DELAY_MS" "3000" -}}
 {{- $_ := set $env "STOP_GRACE_MS" (toString (mul 1000 (sub $v.terminationGracePeriodSeconds 15))) -}}
 {{- if ne .name "site" -}}
 {{- /* A developer waits for the restart. */ -}}
-{{- if $v.trial.development }}{{ $env = merge (dict "TURN_AWAY_MS" "0" "STOP_GRACE_MS" "2000") $env }}{{ end -}}
+{{- if $v.trial.development }}{{ $env = merge (dict "STOP_DELAY_MS" "0" "STOP_GRACE_MS" "2000") $env }}{{ end -}}
 {{- if $v.tracesEndpoint }}{{ $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" $v.tracesEndpoint }}{{ end -}}
 {{- range $c.calls -}}
 {{- if ne . $.name -}}

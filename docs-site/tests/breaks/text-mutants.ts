@@ -56,11 +56,6 @@ export const textMutants: readonly TextMutant[] = [
     reader: 'unit/api-page.test.ts',
   },
   {
-    file: 'src/reference/related.ts',
-    change: (text) => text.replace("text.replace(joinedText, '$1$2')", 'text'),
-    reader: 'unit/api-page.test.ts',
-  },
-  {
     file: 'src/reference/markdown.ts',
     change: (text) => text.replace(/ \{#\$\{operation\.id\}\}/, () => ''),
     reader: 'unit/api-page.test.ts',

@@ -18,17 +18,24 @@ interface Violation {
 /** Rules of axe that depend on the theme. The markup is the same in both themes. */
 const colourRules = ['color-contrast', 'link-in-text-block'];
 
-/** Runs axe with these rules, or with all rules. Returns a text for each violation. */
-async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+/** Calls of a reference after the third. One component renders all calls, so one run per page checks these as well. */
+const laterCalls = '.api-operation:nth-child(n + 4 of .api-operation), .api-group ~ .api-group .api-operation';
+
+/** Runs axe with these rules, or with all rules. Returns a text for each violation. `exclude` is a CSS selector. */
+async function violations(page: Page, rules?: readonly string[], exclude?: string): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
-  const found = await page.evaluate(async (only) => {
-    const { axe: run } = window as unknown as {
-      axe: { run(root: Document, options: object): Promise<{ violations: Violation[] }> };
-    };
-    // Reports violations only: all results of a large reference would take a minute.
-    const options = { resultTypes: ['violations'], ...(only && { runOnly: { type: 'rule', values: only } }) };
-    return (await run.run(document, options)).violations;
-  }, rules);
+  const found = await page.evaluate(
+    async ([only, without]) => {
+      const { axe: run } = window as unknown as {
+        axe: { run(context: object, options: object): Promise<{ violations: Violation[] }> };
+      };
+      const context = without ? { include: ['html'], exclude: [without] } : document;
+      // Reports violations only: all results of a large reference would take a minute.
+      const options = { resultTypes: ['violations'], ...(only && { runOnly: { type: 'rule', values: only } }) };
+      return (await run.run(context, options)).violations;
+    },
+    [rules, exclude] as const,
+  );
   return found.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}\n${nodes
@@ -94,7 +101,12 @@ describe('axe reports no violations', () => {
         for (const theme of themes) {
           await changeTheme(page, theme);
           await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
-          const found = await violations(page, theme === 'dark' ? colourRules : undefined);
+          const isFirst = width === widths[0] && theme === themes[0];
+          const found = await violations(
+            page,
+            theme === 'dark' ? colourRules : undefined,
+            isFirst ? undefined : laterCalls,
+          );
           assert.deepEqual(found, [], `${theme}, ${width} pixels`);
         }
       }

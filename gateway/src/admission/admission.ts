@@ -27,7 +27,7 @@ export function createAdmission(services: Iterable<string>, metrics: Registry): 
   });
   for (const service of limits.keys()) refused.inc({ service }, 0);
   new Gauge({
-    name: 'headset_gateway_calls_under_way_limit',
+    name: 'headset_gateway_calls_in_progress_limit',
     help: 'Maximum concurrent calls that this gateway admits. Falls while the service answers too late.',
     labelNames: ['service'],
     registers: [metrics],

@@ -222,7 +222,7 @@ export function buildCommunication(
       await webhooks.start();
       started = true;
     },
-    announceStop: () => webhooks.announceStop(),
+    beginDrain: () => webhooks.beginDrain(),
     async stop(forMs) {
       started = false;
       // Half of the time, because received webhooks must still be processed.

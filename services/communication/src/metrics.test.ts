@@ -16,28 +16,30 @@ test('places are counted by endpoint, with its limit; a removed endpoint is not 
   await sora.created(use.studio.connections[0] ?? sora.join(use.studio.channelId)).send();
   await world.communication.createChannel({ caller: caller() });
   // A connection takes over the reservation of its channel.
-  expect(await samples('headset_sora_places_taken')).toEqual([
-    'headset_sora_places_taken{endpoint="one"} 1',
-    'headset_sora_places_taken{endpoint="two"} 1',
+  expect(await samples('headset_sora_connections_used')).toEqual([
+    'headset_sora_connections_used{endpoint="one"} 1',
+    'headset_sora_connections_used{endpoint="two"} 1',
   ]);
-  expect(await samples('headset_sora_places_limit')).toEqual([
-    'headset_sora_places_limit{endpoint="one"} 10',
-    'headset_sora_places_limit{endpoint="two"} 3',
+  expect(await samples('headset_sora_connections_limit')).toEqual([
+    'headset_sora_connections_limit{endpoint="one"} 10',
+    'headset_sora_connections_limit{endpoint="two"} 3',
   ]);
   // The reservations have expired. Only the connection is left, as soon as its webhook is handled.
   world.nowMs += 120_000;
   await waitFor('the connection to be counted', async () =>
-    (await samples('headset_sora_places_taken')).includes('headset_sora_places_taken{endpoint="one"} 1'),
+    (await samples('headset_sora_connections_used')).includes(
+      'headset_sora_connections_used{endpoint="one"} 1',
+    ),
   );
-  expect(await samples('headset_sora_places_taken')).toEqual([
-    'headset_sora_places_taken{endpoint="one"} 1',
-    'headset_sora_places_taken{endpoint="two"} 0',
+  expect(await samples('headset_sora_connections_used')).toEqual([
+    'headset_sora_connections_used{endpoint="one"} 1',
+    'headset_sora_connections_used{endpoint="two"} 0',
   ]);
   await world.admin.removeEndpoint({ endpointId: 'two' });
-  expect(await samples('headset_sora_places_limit')).toEqual([
-    'headset_sora_places_limit{endpoint="one"} 10',
+  expect(await samples('headset_sora_connections_limit')).toEqual([
+    'headset_sora_connections_limit{endpoint="one"} 10',
   ]);
-  expect(await samples('headset_sora_places_taken')).toHaveLength(1);
+  expect(await samples('headset_sora_connections_used')).toHaveLength(1);
 });
 
 test('channels are counted, and errors by their reason', async () => {
@@ -126,8 +128,8 @@ test('while the database is unavailable, only the metrics that need it are missi
   expect(all).toEqual([
     ...openRecordingStates.map((state) => `headset_recordings_open{state="${state}"} 2`),
     ...openRecordingStates.map((state) => `headset_recordings_oldest_open_age_seconds{state="${state}"} 3`),
-    'headset_sora_places_taken{endpoint="one"} 0',
-    'headset_sora_places_limit{endpoint="one"} 10',
+    'headset_sora_connections_used{endpoint="one"} 0',
+    'headset_sora_connections_limit{endpoint="one"} 10',
     ...['saved', 'failed', 'unset'].map((end) => `headset_recordings_ended_total{outcome="${end}"} 0`),
     'headset_sora_silent_connections_billed_total 0',
   ]);

@@ -65,7 +65,7 @@ export function createMetrics(
     },
   });
   new Gauge({
-    name: 'headset_sora_places_taken',
+    name: 'headset_sora_connections_used',
     help: 'Used connections of each Sora endpoint that accepts channels: reservations and connections. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {
@@ -78,7 +78,7 @@ export function createMetrics(
     },
   });
   new Gauge({
-    name: 'headset_sora_places_limit',
+    name: 'headset_sora_connections_limit',
     help: 'Connection limit of each Sora endpoint that accepts channels. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {

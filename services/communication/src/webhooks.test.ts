@@ -595,7 +595,7 @@ test('during shutdown webhooks are stored and answered with Connection: close', 
     return answer.headers['connection'];
   };
   expect(await send()).toBe('keep-alive');
-  world.announceStop();
+  world.beginDrain();
   expect(await send()).toBe('close');
   expect(await sora.created(join()).send()).toBe(200);
 });

@@ -55,9 +55,10 @@ export const deviceLinkConfig = {
     min: 300,
     max: 300_000,
   }),
-  DEVICE_LINK_REJUDGE_MS: integer({
+  DEVICE_LINK_RECONCILE_INTERVAL_MS: integer({
     doc: 'Interval of the periodic reconciliation of each session, so that nothing waits for a reconnect (rule B5); milliseconds.',
     example: '300000',
+    formerName: 'DEVICE_LINK_REJUDGE_MS',
     default: 300_000,
     min: 100,
     max: 3_600_000,
@@ -76,7 +77,7 @@ export const deviceLinkConfig = {
     min: 100,
     max: 60_000,
   }),
-  // The maximums keep the promise of the protocol page about silent headsets.
+  // The maximums of the two settings are the times that the protocol page guarantees for pings.
   DEVICE_LINK_KEEPALIVE_MS: integer({
     doc: 'Interval of the HTTP/2 pings to a headset; milliseconds.',
     example: '20000',
@@ -105,7 +106,7 @@ export const deviceLinkConfig = {
     min: 10,
     max: 1_000_000,
   }),
-  DEVICE_LINK_CONNECTIONS_OF_ADDRESS: integer({
+  DEVICE_LINK_CONNECTIONS_PER_ADDRESS: integer({
     doc: 'Maximum number of headset connections from one address (IPv6: from one /64). Connections from TRUSTED_PROXIES count only towards the total. By default there is no limit, because many headsets may share an address (NAT, a proxy at layer 4).',
     example: '2000',
     min: 1,
@@ -132,10 +133,13 @@ export const deviceLinkConfig = {
   }),
 } as const;
 
-/** For refusals of ADVERTISE_ADDRESS. */
+/** Part of error messages about ADVERTISE_ADDRESS. */
 export const advertiseExample = `Example: ADVERTISE_ADDRESS=${deviceLinkConfig.ADVERTISE_ADDRESS.example}`;
 
-/** Shortest lease in production: a pause of the garbage collector or of the store must not end it. */
+/**
+ * Minimum duration of a lease in production, so that a pause of the garbage collector or of the store does not end the
+ * lease.
+ */
 const productionLeaseMs = 10_000;
 
 /** Throws ConfigError for settings that are allowed on a developer's machine only (rule B5). */

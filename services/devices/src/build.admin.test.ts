@@ -165,7 +165,7 @@ describe('settings', () => {
   });
 
   test('if only https is allowed, http is rejected with the reason, and registered URLs stay', async () => {
-    const strict = await openWorld({ DESTINATIONS: 'https' });
+    const strict = await openWorld({ ENDPOINT_SCHEMES: 'https' });
     try {
       await strict.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
       await strict.admin.createApplication({ application: { applicationId: 'app', developerId: 'dev' } });

@@ -123,8 +123,8 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       hardwareModels,
       signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
       fileUploadLimitBytes: config.FILE_UPLOAD_LIMIT_BYTES,
-      destinations: {
-        httpsOnly: config.DESTINATIONS === 'https',
+      endpointRules: {
+        httpsOnly: config.ENDPOINT_SCHEMES === 'https',
         mayReach: callbackAddressesOf(config).mayAllow,
       },
       metrics,

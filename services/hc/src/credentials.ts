@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CliError, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { readSecretFile, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { userText } from '@headset-cloud/runtime/user-text.ts';
-import { configFolder, storing } from './places.ts';
+import { configFolder, storing } from './folders.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

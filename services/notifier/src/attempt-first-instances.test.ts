@@ -110,8 +110,8 @@ test('a callback that turns out to belong to another instance during its attempt
 
 test('over all partitions at most 500 callbacks are without a record', async () => {
   const a = await member({
-    NOTIFIER_PER_DESTINATION_IN_FLIGHT: '300',
-    NOTIFIER_WINDOW_PER_DESTINATION: '5000',
+    NOTIFIER_ENDPOINT_CONCURRENCY: '300',
+    NOTIFIER_ENDPOINT_WINDOW: '5000',
     NOTIFIER_LEASE_MS: '60000',
   });
   await a.handle(0, event('known'));
@@ -146,7 +146,7 @@ test('a late progress is dropped after an end that is not recorded yet', async (
 });
 
 test('a progress that was taken over is sent before the callbacks that wait for it, recorded or not', async () => {
-  const env = { NOTIFIER_LEASE_MS: '60000', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
+  const env = { NOTIFIER_LEASE_MS: '60000', NOTIFIER_ENDPOINT_CONCURRENCY: '1' };
   const a = await member(env, { time: createManualClocks() });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
@@ -190,7 +190,7 @@ test('on the embedded log the members of a group keep the order of a transaction
 });
 
 test('a callback that is stored for any instance does not overtake one that is being sent and not recorded', async () => {
-  const a = await member({ NOTIFIER_WINDOW_PER_DESTINATION: '1', NOTIFIER_LEASE_MS: '60000' });
+  const a = await member({ NOTIFIER_ENDPOINT_WINDOW: '1', NOTIFIER_LEASE_MS: '60000' });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
   const b = await member({ NOTIFIER_LEASE_MS: '60000' });
@@ -209,7 +209,7 @@ test('a callback that is stored for any instance does not overtake one that is b
 });
 
 test('nor does it if both are in one batch', async () => {
-  const a = await member({ NOTIFIER_WINDOW_PER_DESTINATION: '1', NOTIFIER_LEASE_MS: '60000' });
+  const a = await member({ NOTIFIER_ENDPOINT_WINDOW: '1', NOTIFIER_LEASE_MS: '60000' });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
   const b = await member({ NOTIFIER_LEASE_MS: '60000' });

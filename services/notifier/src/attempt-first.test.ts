@@ -158,7 +158,7 @@ test('no callback to a failing or missing destination is sent before it is store
 });
 
 test('a callback that waits while its destination begins to fail is stored before it is sent', async () => {
-  const one = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
+  const one = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_ENDPOINT_CONCURRENCY: '1' };
   const time = createManualClocks();
   const notifier = await knowing(one, { time });
   const answer = hold('n-1');

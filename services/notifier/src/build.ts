@@ -147,7 +147,7 @@ export function buildNotifier(
   const destinations = createDestinations(ctx.channel('devices'));
   const readiness = new ReadinessCheck({ time, store, writer, finished, records, leaseMs });
   const attempts = new Attempts({ clock, readiness, destinations, sender, metrics, rules, random });
-  const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
+  const signedUrlsInFlight = config.NOTIFIER_SIGNED_URL_CONCURRENCY;
   const signedUrls = new SignedUrls({
     time,
     destinations,
@@ -174,7 +174,7 @@ export function buildNotifier(
     time,
     watch: results,
     rules: {
-      maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
+      maxInFlight: config.NOTIFIER_ENDPOINT_CONCURRENCY,
       failingAfter: config.NOTIFIER_FAILING_AFTER,
       probeFirstMs: rules.backoff.firstMs,
       probeMaxMs: config.NOTIFIER_PROBE_MAX_MS,
@@ -187,7 +187,7 @@ export function buildNotifier(
     lanes: {
       limit,
       orderWaitMs: config.NOTIFIER_ORDER_WAIT_MS,
-      windowSize: config.NOTIFIER_WINDOW_PER_DESTINATION,
+      windowSize: config.NOTIFIER_ENDPOINT_WINDOW,
       unsetRetryMs: config.NOTIFIER_UNSET_RETRY_MS,
     },
     maxInMemory: config.NOTIFIER_MAX_IN_MEMORY,
@@ -265,7 +265,6 @@ export function buildNotifier(
       scheduler.retire();
       await Promise.all([subscription?.close(), ...[audit.stop(), recoveries.stop(), notices.stop()]]);
       tests.close();
-      await Promise.all([subscription?.close(), audit.stop()]);
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - time.monotonicNow())), signedUrls.close()]);
       await sender.close();
     },

@@ -6,7 +6,7 @@ import { type ConfigOf, decimal, integer } from '@headset-cloud/runtime/config.t
 export const notifierConfig = {
   ...callbackAddressesConfig,
   NOTIFIER_CONNECT_TIMEOUT_MS: integer({
-    doc: 'Maximum time to connect to a destination (name look-up, egress proxy and TLS included), in milliseconds.',
+    doc: 'Maximum time to connect to an endpoint (name look-up, egress proxy and TLS included), in milliseconds.',
     example: '5000',
     default: 5000,
     min: 10,
@@ -27,7 +27,7 @@ export const notifierConfig = {
     max: 24 * 30,
   }),
   NOTIFIER_GRACE_HOURS: decimal({
-    doc: 'Additional retry time of a callback that had fewer than 10 attempts by then, including probes of its destination, in hours.',
+    doc: 'Additional retry time of a callback that had fewer than 10 attempts by then, including probes of its endpoint, in hours.',
     example: '24',
     default: 24,
     min: 0.001,
@@ -41,29 +41,30 @@ export const notifierConfig = {
     max: 60_000,
   }),
   NOTIFIER_BACKOFF_MAX_MS: integer({
-    doc: "Upper bound of every pause of one callback, a destination's Retry-After included, in milliseconds.",
+    doc: "Upper bound of every pause of one callback, an endpoint's Retry-After included, in milliseconds.",
     example: '3600000',
     default: 3_600_000,
     min: 1,
     max: 24 * 3_600_000,
   }),
   NOTIFIER_PROBE_MAX_MS: integer({
-    doc: 'Upper bound of the pause between two probes of a failing destination, in milliseconds.',
+    doc: 'Upper bound of the pause between two probes of a failing endpoint, in milliseconds.',
     example: '300000',
     default: 300_000,
     min: 1,
     max: 3_600_000,
   }),
   NOTIFIER_FAILING_AFTER: integer({
-    doc: 'Consecutive failures after which a destination counts as failing and gets one probe at a time.',
+    doc: 'Consecutive failures after which an endpoint counts as failing and gets one probe at a time.',
     example: '3',
     default: 3,
     min: 1,
     max: 1000,
   }),
-  NOTIFIER_PER_DESTINATION_IN_FLIGHT: integer({
-    doc: 'Maximum callbacks in flight to one destination (origin and application).',
+  NOTIFIER_ENDPOINT_CONCURRENCY: integer({
+    doc: 'Maximum callbacks in flight to one endpoint (origin and application).',
     example: '16',
+    formerName: 'NOTIFIER_PER_DESTINATION_IN_FLIGHT',
     default: 16,
     min: 1,
     max: 1000,
@@ -75,16 +76,18 @@ export const notifierConfig = {
     min: 10,
     max: 60_000,
   }),
-  NOTIFIER_SIGNED_URLS_PER_DESTINATION: integer({
-    doc: 'Maximum requests for signed URLs in flight to one destination (origin and application); up to 16 times as many wait.',
+  NOTIFIER_SIGNED_URL_CONCURRENCY: integer({
+    doc: 'Maximum requests for signed URLs in flight to one endpoint (origin and application); up to 16 times as many wait.',
     example: '8',
+    formerName: 'NOTIFIER_SIGNED_URLS_PER_DESTINATION',
     default: 8,
     min: 1,
     max: 1000,
   }),
-  NOTIFIER_WINDOW_PER_DESTINATION: integer({
+  NOTIFIER_ENDPOINT_WINDOW: integer({
     doc: 'Maximum callbacks of one application and setting in memory; other callbacks wait in the database. A body over 8 KiB counts as one for each 8 KiB.',
     example: '1000',
+    formerName: 'NOTIFIER_WINDOW_PER_DESTINATION',
     default: 1000,
     min: 1,
     max: 100_000,
@@ -104,7 +107,7 @@ export const notifierConfig = {
     max: 10_000,
   }),
   NOTIFIER_UNSET_RETRY_MS: integer({
-    doc: 'Interval at which a destination that is not set is looked up again, in milliseconds.',
+    doc: 'Interval at which an endpoint that is not set is looked up again, in milliseconds.',
     example: '15000',
     default: 15_000,
     min: 10,
@@ -154,7 +157,7 @@ export const notifierConfig = {
     max: 10_000,
   }),
   NOTIFIER_NOTICE_AFTER_MS: integer({
-    doc: 'Time for which a destination must have failed, from a first to a last attempt without a success between them, before its application gets a notice, in milliseconds.',
+    doc: 'Time for which an endpoint must have failed, from a first to a last attempt without a success between them, before its application gets a notice, in milliseconds.',
     example: '3600000',
     default: 3_600_000,
     min: 10,

@@ -58,8 +58,8 @@ test('hanging and dead endpoints do not delay the callbacks of another applicati
   use.pointTo('good', good);
   await dead.close();
   const notifier = await use.world.start({
-    NOTIFIER_WINDOW_PER_DESTINATION: '20',
-    NOTIFIER_PER_DESTINATION_IN_FLIGHT: '4',
+    NOTIFIER_ENDPOINT_WINDOW: '20',
+    NOTIFIER_ENDPOINT_CONCURRENCY: '4',
     NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
   });
   const count = 100;
@@ -86,7 +86,7 @@ test('an application whose endpoint hangs takes no connection from another appli
   use.pointTo('hanging', server);
   use.pointTo('good', server);
   await use.world.start({
-    NOTIFIER_PER_DESTINATION_IN_FLIGHT: '4',
+    NOTIFIER_ENDPOINT_CONCURRENCY: '4',
     NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
   });
   const count = 20;
@@ -113,7 +113,7 @@ test('a failing destination is probed one at a time, and everything arrives when
     return { status: open ? 204 : 500 };
   });
   use.pointTo('a-1', server);
-  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '30', NOTIFIER_BACKOFF_MAX_MS: '3600000' });
+  await use.world.start({ NOTIFIER_ENDPOINT_WINDOW: '30', NOTIFIER_BACKOFF_MAX_MS: '3600000' });
   const count = 200;
   await use.world.publish(
     ...Array.from({ length: count }, (_, i) => ({ notificationId: `n-${i}`, applicationId: 'a-1' })),

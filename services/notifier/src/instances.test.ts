@@ -31,7 +31,7 @@ test('a stopping process gives back waiting callbacks at once, and lets requests
   });
   use.pointTo('a-1', server);
   // One request at a time, and leases that do not expire during the test.
-  const config = { NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1', NOTIFIER_LEASE_MS: '60000' };
+  const config = { NOTIFIER_ENDPOINT_CONCURRENCY: '1', NOTIFIER_LEASE_MS: '60000' };
   const first = await use.world.start(config);
   await use.world.publish(
     { notificationId: 'n-1', applicationId: 'a-1', orderKey: 't-1', sequence: 1 },
@@ -66,7 +66,7 @@ test('callbacks of a dead process are sent first, although callbacks that wait f
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const crash = onceStored();
-  const window = { NOTIFIER_WINDOW_PER_DESTINATION: '1000' };
+  const window = { NOTIFIER_ENDPOINT_WINDOW: '1000' };
   const first = await use.world.start(window, { crash });
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
   const events = (sequence: number) =>
@@ -76,7 +76,7 @@ test('callbacks of a dead process are sent first, although callbacks that wait f
   await use.world.publish(...events(1));
   await waitFor('it died', () => crash.cutAt === undefined);
   await first.stop();
-  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
+  await use.world.start({ NOTIFIER_ENDPOINT_WINDOW: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
   await use.world.publish(...events(2));
   await waitFor('all have arrived', () => server.received.length === 2 * keys.length);
   for (const orderKey of keys) {
@@ -90,7 +90,7 @@ test('several instances on one database send each callback once and keep the ord
   use.pointTo('a-1', server);
   // Only one of them consumes. The others claim callbacks that do not fit its window.
   // No lease may expire while all instances are stopped, because another instance would then send again, correctly.
-  const config = { NOTIFIER_WINDOW_PER_DESTINATION: '7', NOTIFIER_LEASE_MS: '60000' };
+  const config = { NOTIFIER_ENDPOINT_WINDOW: '7', NOTIFIER_LEASE_MS: '60000' };
   for (let i = 0; i < 3; i++) await use.world.start(config);
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
   const order = [1, 2, 3, 4];
@@ -120,7 +120,7 @@ test('large callbacks to a server that hangs use no more memory than many small 
     return { status: 204 };
   });
   use.pointTo('a-1', server);
-  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '40', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '2' });
+  await use.world.start({ NOTIFIER_ENDPOINT_WINDOW: '40', NOTIFIER_ENDPOINT_CONCURRENCY: '2' });
   const many = 30;
   await use.world.publish(
     ...Array.from({ length: many }, (_, i) => ({

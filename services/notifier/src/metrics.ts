@@ -15,7 +15,7 @@ export interface NotifierMetrics {
   readonly signedUrlRequests: Pick<Counter<'outcome'>, 'inc'>;
   /** By outcome: delivered, failed. */
   readonly testCallbacks: Pick<Counter<'outcome'>, 'inc'>;
-  /** By type: that of the notice's callback. */
+  /** By type of the notice. */
   readonly notices: Pick<Counter<'type'>, 'inc'>;
 }
 
@@ -48,7 +48,7 @@ export function createMetrics(
     },
   });
   new Gauge({
-    name: 'headset_destinations_failing',
+    name: 'headset_endpoints_failing',
     help: 'Settings of applications whose URL has accepted no callback for NOTIFIER_NOTICE_AFTER_MS. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {

@@ -111,7 +111,7 @@ test('a long failure causes one notice, and so does the recovery: signed, in ord
   expect(sinceTimestamp).toBeGreaterThanOrEqual(before);
   expect(timestamp - sinceTimestamp).toBeGreaterThanOrEqual(afterMs - 1);
   const metric = async (name: string) => await notifier.metrics.getSingleMetricAsString(name);
-  expect(await metric('headset_destinations_failing')).toContain('headset_destinations_failing 1');
+  expect(await metric('headset_endpoints_failing')).toContain('headset_endpoints_failing 1');
   await waitFor('it to arrive', () => server.received.length === 1);
   await laterNotices();
   state.open = true;
@@ -128,7 +128,7 @@ test('a long failure causes one notice, and so does the recovery: signed, in ord
   const counts = await metric('headset_notices_total');
   // Two of each belong to the other applications.
   for (const type of [failing, recovered]) expect(counts).toContain(`{type="${type}"} 3`);
-  expect(await metric('headset_destinations_failing')).toContain('headset_destinations_failing 0');
+  expect(await metric('headset_endpoints_failing')).toContain('headset_endpoints_failing 0');
   expect(await documents('outages').countDocuments({})).toBe(0);
 });
 

@@ -99,7 +99,7 @@ test('a failing destination gets them in order when it accepts callbacks again',
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
   use.pointTo('a-1', server);
-  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '40' });
+  await use.world.start({ NOTIFIER_ENDPOINT_WINDOW: '40' });
   const devices = ['a', 'b', 'c', 'd', 'e'];
   await use.world.publish(...devices.flatMap((device) => reports(device)));
   await waitFor('it was probed', () => server.arrivals.length > 20);
@@ -141,7 +141,7 @@ test('the order holds when an instance is killed and another takes over its deli
   await use.world.publish(...devices.flatMap((device) => reports(device, 1, 15)));
   await waitFor('it died', () => crash.cutAt === undefined);
   await first.stop();
-  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
+  await use.world.start({ NOTIFIER_ENDPOINT_WINDOW: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
   await use.world.publish(...devices.flatMap((device) => reports(device, 16, count)));
   await waitFor('all have arrived', () => server.received.length === devices.length * count);
   for (const device of devices) expect(firsts(seen(server), device)).toEqual(expected(device));
@@ -151,7 +151,7 @@ test('the order holds among several instances that share the work', async () => 
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
   // No lease may expire while all instances are stopped, because another instance would then send again, correctly.
-  const env = { NOTIFIER_WINDOW_PER_DESTINATION: '7', NOTIFIER_LEASE_MS: '60000' };
+  const env = { NOTIFIER_ENDPOINT_WINDOW: '7', NOTIFIER_LEASE_MS: '60000' };
   for (let i = 0; i < 3; i++) await use.world.start(env);
   const devices = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
   await use.world.publish(...devices.flatMap((device) => reports(device)));

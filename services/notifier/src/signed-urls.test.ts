@@ -281,8 +281,8 @@ test('a hanging destination delays neither other applications at its origin nor 
   );
   world.destinations.set('a-1/deviceEvent', { url: `${origin}/callbacks`, authenticationKey: key });
   const notifier = await world.start({
-    NOTIFIER_SIGNED_URLS_PER_DESTINATION: '3',
-    NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1',
+    NOTIFIER_SIGNED_URL_CONCURRENCY: '3',
+    NOTIFIER_ENDPOINT_CONCURRENCY: '1',
     NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
   });
   const asked = Array.from({ length: 10 }, () => failure(ask(notifier)));
@@ -305,7 +305,7 @@ test('a hanging destination delays neither other applications at its origin nor 
 test('requests over the limit wait in order; too many are rejected at once', async () => {
   const held: ServerResponse[] = [];
   await endpoint((_, response) => held.push(response));
-  const notifier = await world.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
+  const notifier = await world.start({ NOTIFIER_SIGNED_URL_CONCURRENCY: '1' });
   const asked = Array.from({ length: 17 }, () => ask(notifier));
   await waitFor('the first has arrived', () => held.length === 1);
   expect(await failure(ask(notifier))).toEqual(because('too many requests to this destination wait already'));
@@ -319,7 +319,7 @@ test('requests over the limit wait in order; too many are rejected at once', asy
 test('a caller that aborts frees its slot', async () => {
   const held: ServerResponse[] = [];
   await endpoint((_, response) => held.push(response));
-  const notifier = await world.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
+  const notifier = await world.start({ NOTIFIER_SIGNED_URL_CONCURRENCY: '1' });
   const request = { applicationId: 'a-1', setting: 'fileUploadGetUrl', body };
   const caller = new AbortController();
   const gone = failure(notifier.signedUrls.requestSignedUrls(request, { signal: caller.signal }));

@@ -7,7 +7,7 @@ const takenInHoursAgo = (hours: number) => BigInt(ago(hours * 3_600_000));
 const dead = (notifier: TestNotifier, id: string) =>
   waitFor(`${id} is dead`, async () => (await status(notifier, id).catch(() => '')) === 'dead');
 /** One failure makes the destination failing. After that each request is a probe. */
-const probing = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
+const probing = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_ENDPOINT_CONCURRENCY: '1' };
 
 test('a callback whose time limit passed before it could be sent still has ten attempts', async () => {
   const server = await use.integrator(() => ({ status: 500 }));

@@ -16,7 +16,7 @@ test('while the database is unavailable, only the metrics that need it are missi
   const own = [
     'headset_updates_checks_running 1',
     'headset_updates_checks_waiting 0',
-    'headset_updates_checks_put_off_total 0',
+    'headset_updates_checks_postponed_total 0',
   ];
   const all = ['headset_updates_checks_due 2', 'headset_updates_checks_oldest_due_age_seconds 3', ...own];
   expect(await values()).toEqual(all);

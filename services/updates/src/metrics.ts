@@ -71,13 +71,13 @@ export function createMetrics(
       this.set(contents.waiting());
     },
   });
-  const putOff = new Counter({
-    name: 'headset_updates_checks_put_off_total',
+  const postponed = new Counter({
+    name: 'headset_updates_checks_postponed_total',
     help: 'Checks of uploads that were postponed because too many files waited.',
     registers: [registry],
   });
-  const noRoom = new Counter({
-    name: 'headset_updates_no_room_total',
+  const diskFull = new Counter({
+    name: 'headset_updates_disk_full_total',
     help: 'Checks of uploads that were postponed because the disk of UPDATES_TEMP_DIR is full.',
     registers: [registry],
   });
@@ -88,12 +88,12 @@ export function createMetrics(
   });
   return {
     onOutcome(outcome) {
-      if (outcome.kind === 'waits') putOff.inc();
+      if (outcome.kind === 'waits') postponed.inc();
       if (unjudged.includes(outcome.kind)) return;
       checks.inc({ outcome: outcome.kind });
       if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
     },
-    onDiskFull: () => noRoom.inc(),
+    onDiskFull: () => diskFull.inc(),
     onCheck: (available) => away.set(available ? 0 : 1),
   };
 }

@@ -10,7 +10,7 @@ import { type NotifierWorld, startNotifierWorld } from './notifier-world.ts';
 const endpoints = 10;
 /** A fifth of the endpoints. */
 const hanging = 2;
-/** The notifier's NOTIFIER_PER_DESTINATION_IN_FLIGHT; the baseline uses the same number. */
+/** The notifier's NOTIFIER_ENDPOINT_CONCURRENCY; the baseline uses the same number. */
 const inFlight = 16;
 /** Number of published notifications that have not arrived: enough that the notifier never waits. */
 const backlog = 2000;

@@ -38,20 +38,9 @@ export async function restartInTurn(namespace: Namespace): Promise<void> {
   }
 }
 
-/**
- * Evicts pod after pod by the eviction API, at most `most` of each component: the next one when all are ready again,
- * as an SRE does who must not be noticed.
- */
-export async function evictInTurn(
-  namespace: Namespace,
-  watch: PodsWatch,
-  replicas: number,
-  most: number,
-): Promise<void> {
-  const before = [...Map.groupBy(watch.current(), componentOf).values()].flatMap((pods) =>
-    pods.slice(0, most),
-  );
-  for (const pod of before) {
+/** Evicts each pod with the eviction API. The next eviction waits until all pods of the component are ready again. */
+export async function evictInTurn(namespace: Namespace, watch: PodsWatch, replicas: number): Promise<void> {
+  for (const pod of watch.current()) {
     const { name, uid } = pod.metadata;
     await waitFor(`${name} to be evicted`, () => evict(namespace, name), patience);
     await waitFor(

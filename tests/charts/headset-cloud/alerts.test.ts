@@ -300,13 +300,13 @@ const examples: readonly Example[] = [
   },
   {
     alert: 'HeadsetCloudAuditRecordsOwed',
-    fires: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '0x40 60+60x20'),
+    fires: bothReplicas('headset_audit_oldest_pending_age_seconds', ',service="devices"', '0x40 60+60x20'),
     labels: { service: 'devices' },
     // Each change has a pending record for a moment.
-    quiet: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '200x60'),
+    quiet: bothReplicas('headset_audit_oldest_pending_age_seconds', ',service="devices"', '200x60'),
     alsoFires: {
       'its database was unavailable for some minutes': bothReplicas(
-        'headset_audit_oldest_owed_age_seconds',
+        'headset_audit_oldest_pending_age_seconds',
         ',service="devices"',
         withOutage(400, 60),
       ),
@@ -392,15 +392,15 @@ const examples: readonly Example[] = [
     quiet: bothReplicas('headset_updates_storage_unavailable', '', '0x58 1x1'),
   },
   {
-    alert: 'HeadsetCloudUploadsNoRoom',
-    fires: { 'headset_updates_no_room_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
+    alert: 'HeadsetCloudUploadsDiskFull',
+    fires: { 'headset_updates_disk_full_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
     alsoFires: {
       'a new pod that repeats its checks': {
-        'headset_updates_no_room_total{namespace="hc",pod="a"}': '_x40 2+1x20',
+        'headset_updates_disk_full_total{namespace="hc",pod="a"}': '_x40 2+1x20',
       },
     },
     // Long before.
-    quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x100'),
+    quiet: bothReplicas('headset_updates_disk_full_total', '', '0x20 3x100'),
   },
   {
     alert: 'HeadsetCloudLogLinesDropped',
@@ -457,18 +457,18 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudSoraFull',
     fires: {
-      ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', '95x60'),
-      ...bothReplicas('headset_sora_places_limit', ',endpoint="e"', '100x60'),
+      ...bothReplicas('headset_sora_connections_used', ',endpoint="e"', '95x60'),
+      ...bothReplicas('headset_sora_connections_limit', ',endpoint="e"', '100x60'),
     },
     // Two replicas report the same channels: their sum would be above the limit.
     quiet: {
-      ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', '60x60'),
-      'headset_sora_places_limit{namespace="hc",pod="a",endpoint="e"}': '100x60',
+      ...bothReplicas('headset_sora_connections_used', ',endpoint="e"', '60x60'),
+      'headset_sora_connections_limit{namespace="hc",pod="a",endpoint="e"}': '100x60',
     },
     alsoFires: {
       'its database was unavailable for some minutes': {
-        ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', withOutage(95, 0)),
-        ...bothReplicas('headset_sora_places_limit', ',endpoint="e"', withOutage(100, 0)),
+        ...bothReplicas('headset_sora_connections_used', ',endpoint="e"', withOutage(95, 0)),
+        ...bothReplicas('headset_sora_connections_limit', ',endpoint="e"', withOutage(100, 0)),
       },
     },
   },

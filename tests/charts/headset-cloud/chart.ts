@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { runTool } from '../../support/tools.ts';
 
 export const chartFolder = resolve(import.meta.dirname, '../../../charts/headset-cloud');
@@ -36,12 +36,12 @@ const rendered = new Map<string, string>();
 /** The chart's manifests; equal values are rendered once. Throws with Helm's message if the values are rejected. */
 export function render(of: Rendering = {}): string {
   const key = JSON.stringify(of);
-  const text = rendered.get(key) ?? renderAnew(of);
+  const text = rendered.get(key) ?? runHelm(of);
   rendered.set(key, text);
   return text;
 }
 
-function renderAnew(of: Rendering): string {
+function runHelm(of: Rendering): string {
   const chart = of.chart ?? chartFolder;
   const args = ['template', of.release ?? 'trial', chart, '--namespace', of.namespace ?? 'headset'];
   args.push('--kube-version', of.kubeVersion ?? kubeVersions[1]);
@@ -52,11 +52,20 @@ function renderAnew(of: Rendering): string {
   return stdout;
 }
 
-/** The chart's resources. */
+const parsed = new Map<string, Resource | null>();
+
+/** The chart's resources. Most of them are equal in all renderings, so each text is parsed once. */
 export function resources(of: Rendering = {}): Resource[] {
-  return parseAllDocuments(render(of))
-    .map((document) => document.toJS() as Resource | null)
-    .filter((resource): resource is Resource => resource !== null);
+  return render(of)
+    .split(/^---$/m)
+    .flatMap((text) => {
+      let resource = parsed.get(text);
+      if (resource === undefined) {
+        resource = parse(text) as Resource | null;
+        parsed.set(text, resource);
+      }
+      return resource === null ? [] : [structuredClone(resource)];
+    });
 }
 
 /** The component that a resource, or the pods that a selector matches, belong to. */

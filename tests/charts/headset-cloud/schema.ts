@@ -141,7 +141,7 @@ const values: Schema = {
     settings: settings(commonSettings),
     components: object(Object.fromEntries(Object.keys(ownSettings).map((id) => [id, component(id)]))),
     site: object({ enabled: bool, image, replicas: count(1, 100), resources }),
-    // The pause before the stop, TURN_AWAY_MS and the final abort take 15 s of it.
+    // The pause before the stop, STOP_DELAY_MS and the final abort take 15 s of it.
     terminationGracePeriodSeconds: count(20, 600),
     scheduling: object({
       nodeSelector: labels,

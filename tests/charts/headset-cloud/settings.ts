@@ -97,7 +97,7 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'SECRET_KEY',
   'SECRET_KEY_OTHERS',
   'STOP_GRACE_MS',
-  'TURN_AWAY_MS',
+  'STOP_DELAY_MS',
   'UPDATES_LISTEN',
   'UPDATES_PUBLIC_URL',
   'UPDATES_TEMP_DIR',

@@ -77,7 +77,7 @@ describeWith(['helm'], 'workloads', () => {
       const pause = container.lifecycle.preStop.sleep.seconds;
       expect(pause).toBeGreaterThan(0);
       expect(spec.terminationGracePeriodSeconds).toBe(60);
-      expect(pause + setting('TURN_AWAY_MS') + setting('STOP_GRACE_MS')).toBeLessThan(60);
+      expect(pause + setting('STOP_DELAY_MS') + setting('STOP_GRACE_MS')).toBeLessThan(60);
       for (const probe of ['startupProbe', 'livenessProbe'])
         expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
       expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBe(300);
@@ -99,7 +99,7 @@ describeWith(['helm'], 'workloads', () => {
         ['gateway', 'proto', 'services'].map((folder) => `/app/${folder}`),
       );
       expect(spec.initContainers[0].volumeMounts[0]).toEqual({ name: 'sources', mountPath: '/sources' });
-      expect(container.env).toContainEqual({ name: 'TURN_AWAY_MS', value: '0' });
+      expect(container.env).toContainEqual({ name: 'STOP_DELAY_MS', value: '0' });
       expect(container.env).toContainEqual({ name: 'STOP_GRACE_MS', value: '2000' });
     }
     // Pods other than components run to completion.

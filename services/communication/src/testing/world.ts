@@ -86,7 +86,7 @@ export interface World {
   /** The write at which the service crashes next (process/testing/crash-points.ts). */
   cutAt: string | undefined;
   webhookUrl(): string;
-  announceStop(): void;
+  beginDrain(): void;
   /** The service's metrics by their names, each with its samples in text format. */
   metrics(name: string): Promise<string[]>;
   /** Published callbacks, including repeats. */
@@ -210,7 +210,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
       others.push(another);
       await another.start();
     },
-    announceStop: () => app.announceStop?.(),
+    beginDrain: () => app.beginDrain?.(),
     async restart(changed = {}) {
       await app.stop();
       await open(changed);

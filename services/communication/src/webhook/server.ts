@@ -34,7 +34,7 @@ class Refusal extends Error {
 }
 
 export interface WebhookServer extends Component {
-  announceStop(): void;
+  beginDrain(): void;
   port(): number;
 }
 
@@ -131,7 +131,7 @@ export function createWebhookServer(options: {
       await listenOn(listening, options.listen, 'COMMUNICATION_LISTEN');
       server = listening;
     },
-    announceStop() {
+    beginDrain() {
       // A client with a keep-alive connection would otherwise continue to use this process.
       closesConnections = true;
     },

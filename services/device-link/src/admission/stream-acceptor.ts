@@ -31,7 +31,7 @@ export interface StreamAcceptorDeps {
   readonly connections: Pick<Connections, 'busy' | 'idle'>;
 }
 
-/** If the hello arrives later than this after the token was checked, the token is checked again; milliseconds. */
+/** Time between the check of the token and the hello after which the token is checked again; milliseconds. */
 const lateHelloMs = 2000;
 
 /** Accepts streams: checks the token, waits for the hello, registers the session and begins it. */
@@ -89,13 +89,13 @@ export class StreamAcceptor {
     pendingStreams.remove(stream);
     const peer = call.getPeer();
     connections.busy(peer);
-    const streamOver = () => {
+    const onStreamEnd = () => {
       connections.idle(peer);
       hub.streamEnded(session);
     };
-    // If the stream ended during the registration, the event has passed.
-    if (call.cancelled) streamOver();
-    else call.once('cancelled', streamOver);
+    // If the stream ended during the registration, `cancelled` has already been emitted.
+    if (call.cancelled) onStreamEnd();
+    else call.once('cancelled', onStreamEnd);
     call.once('end', () => {
       // The headset has closed its half of the stream: the session ends.
       session.end();
@@ -119,7 +119,10 @@ export class StreamAcceptor {
     await begun;
   }
 
-  /** Reads the activation after the registration, so that later changes are sent to this session (rule A7). */
+  /**
+   * Reads the activation and begins the session. The activation is read after the registration, so that every later
+   * change of the activation is sent to this session (rule A7).
+   */
   async #begin(
     session: Session,
     hello: Hello,
@@ -139,7 +142,9 @@ export class StreamAcceptor {
     call.emit('error', protocolError(problem));
   }
 
-  /** Closes the device's earlier session at another instance; retries until it succeeds or either session has ended. */
+  /**
+   * Closes the device's earlier session at another instance. Retries until the call succeeds or the new session ends.
+   */
   async #closeEarlier(instanceId: string, session: Session): Promise<void> {
     const { directory, peers } = this.#deps;
     const { deviceId, epoch } = session;

@@ -23,7 +23,7 @@ async function online(at: Instance) {
   return { headset, sessionEpoch };
 }
 /** Longer than the time that passes in a test: neither an unanswered offer nor a regular reconciliation is due. */
-const patient = { DEVICE_LINK_OFFER_DEADLINE_MS: 600_000, DEVICE_LINK_REJUDGE_MS: 3_600_000 };
+const patient = { DEVICE_LINK_OFFER_DEADLINE_MS: 600_000, DEVICE_LINK_RECONCILE_INTERVAL_MS: 3_600_000 };
 const startFake = (address?: string) => world.start(patient, address, time, time);
 /** Lets time pass, a second at a time, until `probe` returns true. */
 const passTo = (what: string, probe: () => Promise<boolean>) =>
@@ -56,7 +56,7 @@ describe('an instance with an expired lease', () => {
     const clock = new WrongClock(0);
     // Beats are 1 s apart; the time of the lease passes only in the steps below.
     const a = await world.start(
-      { DEVICE_LINK_LEASE_MS: 3000, DEVICE_LINK_REJUDGE_MS: 3_600_000 },
+      { DEVICE_LINK_LEASE_MS: 3000, DEVICE_LINK_RECONCILE_INTERVAL_MS: 3_600_000 },
       undefined,
       clock,
     );
@@ -105,7 +105,7 @@ describe('a session that has moved', () => {
 
 describe('a session that continues', () => {
   it('is reconciled periodically, and gets no offer twice', async () => {
-    const a = await world.start({ DEVICE_LINK_REJUDGE_MS: 200 });
+    const a = await world.start({ DEVICE_LINK_RECONCILE_INTERVAL_MS: 200 });
     world.onOnline = async (request) => ({ offers: request.again ? [offer(1), offer(2)] : [offer(1)] });
     const { headset } = await online(a);
     await waitFor('three repeated reconciliations', () => repeatedReconciliations().length >= 3);
@@ -118,7 +118,7 @@ describe('a session that continues', () => {
   });
 
   it('is reconciled again after a failed reconciliation', async () => {
-    const a = await world.start({ DEVICE_LINK_REJUDGE_MS: 200 });
+    const a = await world.start({ DEVICE_LINK_RECONCILE_INTERVAL_MS: 200 });
     const { headset } = await online(a);
     await waitFor('the first reconciliation', () => world.online.length === 1);
     let failures = 0;

@@ -60,7 +60,7 @@ export interface World {
 }
 
 export const testConfig: DevicesConfig = {
-  DESTINATIONS: 'any',
+  ENDPOINT_SCHEMES: 'any',
   NOTIFIER_ALLOW_ADDRESSES: undefined,
   LIMIT_CALLS_PER_SECOND: 500,
   LIMIT_CALLS_BURST: 1000,

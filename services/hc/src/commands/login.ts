@@ -81,9 +81,9 @@ async function gather(session: Session, options: LoginOptions): Promise<StoredCr
   const { env } = session;
   const file = options.from === undefined ? {} : readGiven(options.from);
   const allowHttp = options.allowHttp === true || env['HC_ALLOW_HTTP'] === '1';
-  const asked = { keyboard: session.keyboard, out: session.terminal.err };
+  const prompt = { keyboard: session.keyboard, out: session.terminal.err };
   const apiUrl = apiAddress(
-    await orAsked(options.apiUrl ?? env['HC_API_URL'] ?? file.apiUrl, asked, {
+    await orAsked(options.apiUrl ?? env['HC_API_URL'] ?? file.apiUrl, prompt, {
       question: "The API's address",
       option: '--api-url',
     }),
@@ -102,7 +102,7 @@ async function gather(session: Session, options: LoginOptions): Promise<StoredCr
     apiUrl,
     tokenUrl: safeAddress(
       'The token address',
-      await orAsked(tokenUrl, asked, {
+      await orAsked(tokenUrl, prompt, {
         question: 'The address of the token endpoint',
         option: '--token-url or --issuer',
       }),
@@ -110,10 +110,10 @@ async function gather(session: Session, options: LoginOptions): Promise<StoredCr
     ),
     applicationId: await orAsked(
       session.options.application ?? env['HC_APPLICATION'] ?? file.applicationId,
-      asked,
+      prompt,
       { question: 'The application', option: '--application' },
     ),
-    clientId: await orAsked(options.client ?? env['HC_CLIENT_ID'] ?? file.clientId, asked, {
+    clientId: await orAsked(options.client ?? env['HC_CLIENT_ID'] ?? file.clientId, prompt, {
       question: 'The client id',
       option: '--client',
     }),

@@ -154,7 +154,7 @@ export async function hostService(
     await lifecycle.start({
       name: 'gRPC',
       start: async () => server.serve(),
-      announceStop: () => server.announceStop(),
+      beginDrain: () => server.beginDrain(),
       stop: (forMs) => server.stop(forMs),
     });
   });

@@ -39,15 +39,16 @@ export const processConfig = {
     form: 'at least 16 characters without spaces',
   }),
   ...listenerConfig,
-  TURN_AWAY_MS: integer({
+  STOP_DELAY_MS: integer({
     doc: 'Time after SIGTERM in which a process still serves but reports not ready, so that load balancers and callers switch to other instances; milliseconds.',
     example: '5000',
+    formerName: 'TURN_AWAY_MS',
     default: 0,
     min: 0,
     max: 120_000,
   }),
   STOP_GRACE_MS: integer({
-    doc: 'Time limit for the whole stop after TURN_AWAY_MS: open calls and callbacks end, other work is released; work that is still running at the limit is aborted. The terminationGracePeriodSeconds of a pod must exceed its preStop pause, TURN_AWAY_MS and this value together; milliseconds.',
+    doc: 'Time limit for the whole stop after STOP_DELAY_MS: open calls and callbacks end, other work is released; work that is still running at the limit is aborted. The terminationGracePeriodSeconds of a pod must exceed its preStop pause, STOP_DELAY_MS and this value together; milliseconds.',
     example: '40000',
     default: 10_000,
     min: 100,

@@ -41,7 +41,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
   const listeners = openListeners(listenerLimits(config), metrics);
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
-    turnAwayMs: config.TURN_AWAY_MS,
+    stopDelayMs: config.STOP_DELAY_MS,
     stopGraceMs: config.STOP_GRACE_MS,
     waitsFor: () => startUp.waitsFor(),
   });

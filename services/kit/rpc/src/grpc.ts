@@ -227,7 +227,7 @@ export class RpcServer {
   }
 
   /** Reports NOT_SERVING by the health service, so that callers switch to other instances. Continues to serve. */
-  announceStop(): void {
+  beginDrain(): void {
     this.#health.setStatus('', 'NOT_SERVING');
   }
 

@@ -30,7 +30,7 @@ export function peersPort(
       await server.listen(config.GRPC_LISTEN);
       server.serve();
     },
-    announceStop: () => server.announceStop(),
+    beginDrain: () => server.beginDrain(),
     stop: (forMs) => server.stop(forMs),
   };
 }

@@ -121,3 +121,14 @@ describe('a secret', () => {
     expect(readConfig(keys, { NAME: 'a', NAME_FILE: TOKEN_FILE }).NAME).toBe('a');
   });
 });
+
+test('a value under the former name of a setting prevents the start, unless the new name is set too', () => {
+  const keys = {
+    NEW_MS: integer({ doc: 'A time.', example: '5', formerName: 'OLD_MS', default: 1, min: 0, max: 9 }),
+  };
+  expect(() => readConfig(keys, { OLD_MS: '5' })).toThrow(
+    /^OLD_MS was renamed: set NEW_MS instead. A time.$/,
+  );
+  // Processes of both releases may share one environment during an upgrade.
+  expect(readConfig(keys, { OLD_MS: '5', NEW_MS: '6' })).toEqual({ NEW_MS: 6 });
+});

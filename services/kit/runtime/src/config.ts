@@ -26,6 +26,8 @@ export interface ConfigKey<T> {
   readonly secret?: boolean;
   /** A generated secret. In production, its value must have several different characters. */
   readonly random?: true;
+  /** Name in an earlier release. If only this name is set, the start fails: the value would be ignored. */
+  readonly formerName?: string;
 }
 
 export type ConfigSpec = Record<string, ConfigKey<unknown>>;
@@ -189,6 +191,10 @@ export function readConfig<const S extends ConfigSpec>(
   if (environment) problems.push(environment);
   for (const [key, k] of Object.entries(spec)) {
     let raw = env[key];
+    if (raw === undefined && k.formerName && env[k.formerName] !== undefined) {
+      wrong(k.formerName, `${k.formerName} was renamed: set ${key} instead. ${k.doc}`);
+      continue;
+    }
     const file = env[`${key}_FILE`];
     if (raw !== undefined && k.secret && file !== undefined) {
       wrong(key, `${key} and ${key}_FILE are both set: unset one. ${k.doc}`);

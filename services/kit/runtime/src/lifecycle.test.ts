@@ -78,11 +78,11 @@ describe('one deadline for the whole stop', () => {
 
 test('after SIGTERM a process reports not ready and continues to serve before it stops', async () => {
   const time = createFakeTime();
-  const lifecycle = new Lifecycle(logger, { turnAwayMs: 100 }, time);
+  const lifecycle = new Lifecycle(logger, { stopDelayMs: 100 }, time);
   const steps: string[] = [];
   await lifecycle.start(
     component('server', {
-      announceStop: () => {
+      beginDrain: () => {
         steps.push('redirects callers');
       },
       stop: async () => {

@@ -25,7 +25,7 @@ export interface Component {
    */
   warnings?(): readonly Warning[];
   /** Called before the process stops. Makes callers switch to other instances, and continues to serve. */
-  announceStop?(): void;
+  beginDrain?(): void;
 }
 
 /** Part of its stop time that a component gets as its limit. The rest is for aborting unfinished work. */
@@ -47,7 +47,7 @@ function stopTimeMs(leftMs: number, count: number, graceMs: number, total: numbe
 export class Lifecycle {
   readonly #logger: Logger;
   readonly #stopGraceMs: number;
-  readonly #turnAwayMs: number;
+  readonly #stopDelayMs: number;
   readonly #waitsFor: () => string | undefined;
   readonly #time: Time;
   readonly #running: Component[] = [];
@@ -55,18 +55,18 @@ export class Lifecycle {
   #complete = false;
 
   /**
-   * `turnAwayMs`: time in which all components continue to serve, not ready, before they stop. `stopGraceMs`: time
+   * `stopDelayMs`: time in which all components continue to serve, not ready, before they stop. `stopGraceMs`: time
    * limit for stopping all components after that. `waitsFor`: returns what an unfinished start waits for.
    */
   constructor(
     logger: Logger,
-    options: { stopGraceMs?: number; turnAwayMs?: number; waitsFor?: () => string | undefined } = {},
+    options: { stopGraceMs?: number; stopDelayMs?: number; waitsFor?: () => string | undefined } = {},
     time: Time = systemTime,
   ) {
     this.#logger = logger;
     this.#time = time;
     this.#stopGraceMs = options.stopGraceMs ?? 10_000;
-    this.#turnAwayMs = options.turnAwayMs ?? 0;
+    this.#stopDelayMs = options.stopDelayMs ?? 0;
     this.#waitsFor = options.waitsFor ?? (() => undefined);
   }
 
@@ -112,8 +112,8 @@ export class Lifecycle {
   }
 
   async #stopAll(): Promise<void> {
-    for (const component of this.#running) component.announceStop?.();
-    if (this.#complete && this.#turnAwayMs > 0) await this.#time.sleep(this.#turnAwayMs);
+    for (const component of this.#running) component.beginDrain?.();
+    if (this.#complete && this.#stopDelayMs > 0) await this.#time.sleep(this.#stopDelayMs);
     const endsAtMs = this.#time.monotonicNow() + this.#stopGraceMs;
     const total = this.#running.length;
     for (const [index, component] of this.#running.reverse().entries()) {

@@ -10,7 +10,7 @@ import { toDeliveryMessage } from './messages.ts';
 const defaultLimit = 100;
 const maxLimit = 1000;
 
-/** Newest first, or oldest. Errors: invalid_argument for an unknown status or too high a limit. */
+/** Deliveries, newest or oldest first. Errors: invalid_argument for an unknown status or too high a limit. */
 export function listDeliveries(
   store: DeliveryStore,
   destinations: Destinations,

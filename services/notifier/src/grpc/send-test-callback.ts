@@ -7,8 +7,8 @@ import { type DestinationSetting, destinationSettings } from '../domain/delivery
 import type { TestResult } from '../test-callbacks/request.ts';
 import type { TestCallbacks, TestOutcome } from '../test-callbacks/test-callbacks.ts';
 
-/** A stored outcome: plain data. */
-type Kept = TestOutcome & { readonly [key: string]: Storable };
+/** An outcome as plain data, which can be stored. */
+type StoredOutcome = TestOutcome & { readonly [key: string]: Storable };
 
 /**
  * POST …/test_callbacks. A repeat with its Idempotency-Key gets the first answer, and the receiver gets the same id.
@@ -35,7 +35,7 @@ export function sendTestCallback(deps: {
           { applicationId, destination, body, verify, webhookId },
           signal,
         );
-        return { webhookId, sent: Buffer.from(body).toString(), outcome: outcome as Kept };
+        return { webhookId, sent: Buffer.from(body).toString(), outcome: outcome as StoredOutcome };
       },
     });
     const { host, attempt, verification } = outcome;

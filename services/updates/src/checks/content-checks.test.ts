@@ -18,8 +18,10 @@ test('a thousand files of one developer wait or are postponed; a file of another
   const checks = createContentChecks({ atOnce: 2, timeoutMs: 1000 });
   const flood = fetching();
   const flooded = Array.from({ length: 1000 }, () => checks.check('a', firmware, flood.fetch));
-  const putOff = Promise.all(flooded.slice(21)).then((answers) => answers.every((one) => one === undefined));
-  expect(await putOff).toBe(true);
+  const postponed = Promise.all(flooded.slice(21)).then((answers) =>
+    answers.every((one) => one === undefined),
+  );
+  expect(await postponed).toBe(true);
   expect([flood.under.length, checks.running(), checks.waiting()]).toEqual([1, 1, 20]);
   const other = fetching();
   const others = checks.check('b', firmware, other.fetch);

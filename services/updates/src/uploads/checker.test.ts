@@ -36,7 +36,7 @@ let nowMs: number;
 let time: FakeTime;
 let counted: CheckOutcome['kind'][];
 let fetches: number;
-let noRoom: number;
+let diskFull: number;
 /** Callback that runs once, when a check has read the file. */
 let whenFetched: (() => Promise<void>) | undefined;
 let good: Buffer;
@@ -58,7 +58,7 @@ beforeEach(async () => {
   uploads = createUploadStore(bed.store.collection(collections.uploads));
   nowMs = Date.now();
   time = createFakeTime();
-  [counted, fetches, noRoom, whenFetched] = [[], 0, 0, undefined];
+  [counted, fetches, diskFull, whenFetched] = [[], 0, 0, undefined];
   good = await makeApk({ package: name.package, versionName: name.version });
   bad = Buffer.from(good).fill(0, good.length >> 1);
   await open();
@@ -127,7 +127,7 @@ function checkerOf({ keeping = false, storage = {} as Partial<ArtifactStorage> }
       ...storage,
     },
     onDiskFull: () => {
-      noRoom += 1;
+      diskFull += 1;
     },
     onOutcome: (outcome) => {
       if (outcome.kind !== 'absent') counted.push(outcome.kind);
@@ -166,9 +166,9 @@ describe.each([
     await put(good);
     const storage = { fetch: () => Promise.reject(new DiskFullError('/tmp', good.length)) };
     await expect(checkerOf({ keeping, storage })(id)).rejects.toMatchObject({ code: 'unavailable' });
-    expect([noRoom, await state()]).toEqual([1, 'uploading']);
+    expect([diskFull, await state()]).toEqual([1, 'uploading']);
     expect(await checkerOf({ keeping })(id)).toMatchObject({ kind: 'deliverable' });
-    expect(noRoom).toBe(1);
+    expect(diskFull).toBe(1);
   });
 
   test('a rejected file does not change a version that is opened again', async () => {

@@ -17,8 +17,8 @@ let bed: TestBed;
 let things: StoreCollection<Thing>;
 let others: StoreCollection<Thing>;
 const world = { nowMs: 0, logAway: false, storeAway: false, publishing: async () => {} };
-const metrics = () => registry.getSingleMetricAsString('headset_audit_oldest_owed_age_seconds');
-const age = async () => /^headset_audit_oldest_owed_age_seconds (.+)$/m.exec(await metrics())?.[1];
+const metrics = () => registry.getSingleMetricAsString('headset_audit_oldest_pending_age_seconds');
+const age = async () => /^headset_audit_oldest_pending_age_seconds (.+)$/m.exec(await metrics())?.[1];
 let registry: Registry;
 /** Targets of the published records. */
 let published: string[];

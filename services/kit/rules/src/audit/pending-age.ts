@@ -26,7 +26,7 @@ export function registerPendingAge(registry: Registry, source: PendingSource): v
   const sources = [source];
   shared.set(registry, sources);
   new Gauge({
-    name: 'headset_audit_oldest_owed_age_seconds',
+    name: 'headset_audit_oldest_pending_age_seconds',
     help: 'Time since the oldest change whose audit record is not in the event log yet; 0 when there is none. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {

@@ -33,7 +33,7 @@ export const listenerConfig = {
     min: 10,
     max: 1_000_000,
   }),
-  LISTENER_CONNECTIONS_OF_ADDRESS: integer({
+  LISTENER_CONNECTIONS_PER_ADDRESS: integer({
     doc: 'Maximum number of connections to one HTTP listener from one address (IPv6: from one /64). Connections from TRUSTED_PROXIES count only towards LISTENER_CONNECTIONS.',
     example: '1000',
     default: 1000,
@@ -50,7 +50,7 @@ export const listenerConfig = {
 export function listenerLimits(config: ConfigOf<typeof listenerConfig>): ConnectionLimits {
   return {
     most: config.LISTENER_CONNECTIONS,
-    mostOfAddress: config.LISTENER_CONNECTIONS_OF_ADDRESS,
+    mostOfAddress: config.LISTENER_CONNECTIONS_PER_ADDRESS,
     proxies: config.TRUSTED_PROXIES ?? new BlockList(),
   };
 }
