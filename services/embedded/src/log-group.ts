@@ -141,7 +141,7 @@ export class LogGroup {
     const { subscription, closing } = member;
     const rows = topic.read(
       this.#handled,
-      Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.now),
+      Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.current),
     );
     const beganMs = time.monotonicNow();
     let handled = 0;
@@ -165,8 +165,8 @@ export class LogGroup {
         },
       },
     );
-    this.#batchSize.took(rows.length, time.monotonicNow() - beganMs);
-    // Without this pause, a handler without I/O would block timers and sockets while there is a backlog.
+    this.#batchSize.adapt(rows.length, time.monotonicNow() - beganMs);
+    // A handler without I/O must not delay timers and sockets during a backlog.
     if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -24,7 +24,7 @@ export function createProgram(
 }
 
 /** Width of help texts if the terminal's width is unknown. */
-const usualColumns = 80;
+const defaultColumns = 80;
 
 /**
  * Runs one command line (without node and script) of the program that `build` makes. Returns its exit code. All output is
@@ -37,7 +37,7 @@ export async function runProgram<S extends Surroundings>(
 ): Promise<number> {
   const terminal = guarded(surroundings.terminal);
   const program = build({ ...surroundings, terminal });
-  settle(program, terminal);
+  configure(program, terminal);
   try {
     await program.parseAsync(args, { from: 'user' });
     await terminal.flushed?.();
@@ -55,13 +55,13 @@ export async function runProgram<S extends Surroundings>(
 }
 
 /** Makes every command throw instead of ending the process, and write to the given terminal. */
-function settle(command: Command, terminal: Terminal): void {
-  const columns = () => terminal.columns ?? usualColumns;
+function configure(command: Command, terminal: Terminal): void {
+  const columns = () => terminal.columns ?? defaultColumns;
   command.exitOverride().configureOutput({
     writeOut: terminal.out,
     writeErr: terminal.err,
     getOutHelpWidth: columns,
     getErrHelpWidth: columns,
   });
-  for (const child of command.commands) settle(child, terminal);
+  for (const child of command.commands) configure(child, terminal);
 }

@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { DeliveriesService, OwnDeliverySchema } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
-import type { Idempotency, Keepable } from '@headset-cloud/rules/idempotency.ts';
+import type { Idempotency, Storable } from '@headset-cloud/rules/idempotency.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Delivery, type DeliveryStatus, laneOf } from '../domain/delivery.ts';
@@ -15,7 +15,7 @@ import { ownDelivery } from './read-delivery.ts';
 
 type OwnDeliveryInit = MessageInitShape<typeof OwnDeliverySchema>;
 /** An answer as plain data, which can be stored. */
-type StoredAnswer = { readonly [key: string]: Keepable };
+type StoredAnswer = { readonly [key: string]: Storable };
 
 /**
  * Sends a dead or delivered callback again: same id and body, a new time limit and new attempts, outside the order of
