@@ -38,7 +38,8 @@ export interface Time extends Clock {
 
 /** Longest time of a timer in Node.js, 24.8 days; a longer one would fire after 1 ms. Milliseconds. */
 const maxTimerMs = 2 ** 31 - 1;
-const timerMs = (ms: number) => Math.min(ms, maxTimerMs);
+/** Limits a time to what Node.js supports. */
+export const timerMs = (ms: number) => Math.min(ms, maxTimerMs);
 
 /** The machine's clocks and timers. A timer of more than 24.8 days fires after 24.8 days. */
 export const systemTime: Time = {
