@@ -1,3 +1,4 @@
+import { CliError, exitCodes } from '@headset-cloud/cli/exit-codes.ts';
 import { longestBackoffMs } from '@headset-cloud/runtime/backoff.ts';
 import type { Api } from '../api.ts';
 import {
@@ -92,7 +93,7 @@ class Forwarder {
     this.#key = options.key;
   }
 
-  /** Sends an event until it is answered. Returns false if it was stopped before. */
+  /** Sends an event until it is answered. Returns false if it was stopped between two attempts. Throws CliError if an attempt was interrupted. */
   async forward(event: FeedEvent): Promise<boolean> {
     const { api, target, position, stop, cut, show } = this.#o;
     for (let attempt = 1; ; attempt++) {
@@ -106,7 +107,7 @@ class Forwarder {
         await show({ ...result, event, attempt, outcome, nextInMs: undefined });
         return true;
       }
-      if (cut.aborted) return false;
+      if (cut.aborted) throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
       const ownWaitMs = longestBackoffMs(attempt, { firstMs: firstWaitMs, maxMs: longestWaitMs });
       const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, longestWaitMs));
       await show({ ...result, event, attempt, outcome, nextInMs });
