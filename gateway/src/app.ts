@@ -30,7 +30,7 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly metrics: Registry;
   readonly shares: Shares;
-  /** Addresses of proxies, each of which serves many clients; absent if there are none. */
+  /** Addresses of trusted proxies, each of which forwards requests of many clients; absent: no proxies. */
   readonly proxies?: BlockList;
 }
 
@@ -55,8 +55,8 @@ export function buildGateway(options: GatewayOptions): Gateway {
   const operations = described.map(({ operation }) => operation);
   const services = Object.entries(createHandlers(clients, clock));
   const handlers = new Map(
-    services.flatMap(([service, some]) =>
-      Object.entries(some).map(([id, handler]) => [id, { service, handler }]),
+    services.flatMap(([service, handlersOfService]) =>
+      Object.entries(handlersOfService).map(([id, handler]) => [id, { service, handler }]),
     ),
   );
   requireSameOperations(operations, handlers);
@@ -68,8 +68,8 @@ export function buildGateway(options: GatewayOptions): Gateway {
     metrics,
   );
   const router = new Router<RequestState>({ strict: true, sensitive: true });
-  refuseOtherMethods(router, operations);
-  refuseShadowed(router, operations);
+  rejectOtherMethods(router, operations);
+  rejectUndocumentedMethods(router, operations);
   for (const { operation, compiler } of literalFirst(described)) {
     const served = handlers.get(operation.operationId);
     if (!served) continue;
@@ -116,7 +116,7 @@ function serve(router: Router<RequestState>, operation: ApiOperation, run: CallR
 }
 
 const documentsPath = '/v1/openapi/{document}';
-/** Maximum reads of the documents per address: they need no token, and each has about 100 KB. */
+/** Maximum rate of document reads per address. A read needs no token, and a document has about 100 KB. */
 const documentsRate = { perSecond: 20, burst: 100 };
 
 /** Serves the contract documents without a token. Other names and methods are unknown paths. */
@@ -133,7 +133,7 @@ function serveDocuments(router: Router<RequestState>, proxies: BlockList, clock:
 }
 
 /** Paths with a documented 405 return it for every other method, before any other check (rule A3). */
-function refuseOtherMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
+function rejectOtherMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
   for (const { path, method } of operations.filter((o) => '405' in o.responses)) {
     const others = METHODS.filter((m) => m !== method);
     router.register(routerPath(path), others, (ctx) => {
@@ -144,14 +144,14 @@ function refuseOtherMethods(router: Router<RequestState>, operations: readonly A
 }
 
 /**
- * A literal path takes precedence over a matching path with a parameter, for every method. A method that the literal
- * path does not have is unknown there (rule A3).
+ * Rejects the undocumented methods of a literal path that also matches a path with a parameter. The literal path takes
+ * precedence for every method, so these requests must not reach the path with the parameter (rule A3).
  */
-function refuseShadowed(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
+function rejectUndocumentedMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
   const paths = [...new Set(operations.map(({ path }) => path))];
-  const fits = (wide: string, path: string) =>
-    wide !== path && new RegExp(`^${wide.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
-  for (const path of paths.filter((one) => paths.some((wide) => fits(wide, one)))) {
+  const matches = (template: string, path: string) =>
+    template !== path && new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  for (const path of paths.filter((one) => paths.some((template) => matches(template, one)))) {
     const own = operations.filter((o) => o.path === path);
     if (own.some((o) => '405' in o.responses)) continue;
     const others = METHODS.filter((m) => !own.some(({ method }) => method === m));

@@ -66,7 +66,7 @@ export function assembleGateway(
     clock,
     metrics,
     ...(host.listeners && { proxies: host.listeners.proxies }),
-    shares: host.shares ?? createShares({ clock, together: false }),
+    shares: host.shares ?? createShares({ clock, hasPeers: false }),
   });
   const server = createGatewayServer(gateway, config, logger, host.listeners, host.time);
   const watch = repeat("the refresh of the issuer's keys", issuerWatchMs, logger, async () => {
@@ -80,8 +80,8 @@ export function assembleGateway(
     },
     notReady: () => server.notReady?.(),
     beginDrain: () => server.beginDrain(),
-    // Readiness does not depend on the issuer: known keys stay in use, and otherwise all instances would be removed at
-    // once.
+    // An unavailable issuer is only a warning. The cached keys stay in use, and readiness would fail on all instances
+    // at the same time.
     warnings: () => keys.warnings,
     async start() {
       await server.start();

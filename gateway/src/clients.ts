@@ -40,7 +40,8 @@ export function createGatewayClients(
     billing: createClient(BillingService, channel('billing'), { deadlineMs }),
     feed: createClient(FeedService, channel('notifier'), { deadlineMs }),
     deliveries: createClient(DeliveriesService, channel('notifier'), { deadlineMs }),
-    // The receiver has its own time limit. The document contains the limit of the whole call.
+    // The notifier waits up to 13 s for the integrator's server. `x-deadline-ms` of the call in the OpenAPI document
+    // limits the whole call, so this deadline must not be shorter.
     tests: createClient(TestCallbacksService, channel('notifier'), {
       deadlineMs: Math.max(deadlineMs, 15_000),
     }),

@@ -4,7 +4,7 @@ import { hasNoBody, parseJson, readBytes, requireJson } from './http/body.ts';
 import type { JsonText } from './http/json.ts';
 import type { ApiOperation } from './openapi/document.ts';
 import { bodyValidator, parameterReader, type SchemaCompiler } from './openapi/validators.ts';
-import { requestDigest, spelledPath } from './request-identity.ts';
+import { normalizedPath, requestDigest } from './request-identity.ts';
 import type { Call } from './routes/types.ts';
 
 /** The parts of a request other than its path and query. */
@@ -28,7 +28,7 @@ export function inputReader(
 ): (ctx: Context, hold: (bytes: number) => void) => Promise<Input> {
   const keyParameter = operation.parameters.find((p) => p.in === 'header' && p.name === 'Idempotency-Key');
   const readKey = keyParameter && parameterReader(keyParameter, compiler);
-  const asked = operation.parameters.filter((p) => p.in === 'query').map((p) => p.name);
+  const queryNames = operation.parameters.filter((p) => p.in === 'query').map((p) => p.name);
   const check =
     operation.bodyRef === undefined ? undefined : bodyValidator(compiler.ofReference(operation.bodyRef));
   if (!readKey && !check) return () => noInput;
@@ -44,10 +44,11 @@ export function inputReader(
     }
     const isLeftOut = check !== undefined && !operation.bodyRequired && hasNoBody(ctx.req);
     if (check && !isLeftOut) requireJson(ctx.req);
-    // A body that the call does not need is read only if it is tied to an Idempotency-Key (rule A19).
-    const isRead = !isLeftOut && (check !== undefined || key !== undefined);
-    const read = isRead ? await readBytes(ctx.req, ctx.res, limitBytes, hold) : noBytes;
-    // A repeat with the same Idempotency-Key may have no body or `{}`.
+    // The body of a call without a documented body is read only for an Idempotency-Key, which covers the body (rule
+    // A19).
+    const mustRead = !isLeftOut && (check !== undefined || key !== undefined);
+    const read = mustRead ? await readBytes(ctx.req, ctx.res, limitBytes, hold) : noBytes;
+    // A missing body and `{}` are equal, also for the digest of a repeat with the same Idempotency-Key.
     const bytes = isLeftOut ? emptyObject : read;
     const body = check ? parseJson(bytes) : undefined;
     check?.(body?.value);
@@ -57,8 +58,8 @@ export function inputReader(
         : {
             key: String(key),
             method: ctx.method,
-            path: spelledPath(ctx.path),
-            bodySha256: requestDigest(bytes, ctx.querystring, asked),
+            path: normalizedPath(ctx.path),
+            bodySha256: requestDigest(bytes, ctx.querystring, queryNames),
           };
     return { body, idempotency };
   };

@@ -5,7 +5,7 @@ import { createOwnership } from './ownership.ts';
 
 /** Counts the lookups for applications that are not known to belong to the client. */
 function world(refuse: () => boolean = () => false) {
-  const counts = { unauthorizedCallers: 0, refused: 0, ended: 0 };
+  const counts = { admitted: 0, rejected: 0, ended: 0 };
   const at = { ms: 0 };
   const answer = { error: undefined as DomainError | undefined };
   const authorize = async () => {
@@ -16,10 +16,10 @@ function world(refuse: () => boolean = () => false) {
     { authorizeApplication: authorize, authorizeDeveloper: authorize } as never,
     { now: () => at.ms },
     {
-      unauthorizedCaller: () => {
+      admitLookup: () => {
         if (refuse()) throw new DomainError('too_many_requests', 'Too many.');
-        counts.unauthorizedCallers += 1;
-        return { refused: () => void counts.refused++, end: () => void counts.ended++ };
+        counts.admitted += 1;
+        return { rejected: () => void counts.rejected++, end: () => void counts.ended++ };
       },
     },
   );
@@ -33,12 +33,12 @@ test('a client that owned it a moment ago is authorized; a client that lost it i
   await ownership('client', 'app');
   at.ms = 6000;
   await ownership('client', 'app');
-  expect(counts).toEqual({ unauthorizedCallers: 1, refused: 0, ended: 1 });
+  expect(counts).toEqual({ admitted: 1, rejected: 0, ended: 1 });
   at.ms = 12_000;
   answer.error = forbidden;
   await expect(ownership('client', 'app')).rejects.toThrow('No such');
   await expect(ownership('client', 'app')).rejects.toThrow('No such');
-  expect(counts).toEqual({ unauthorizedCallers: 2, refused: 1, ended: 2 });
+  expect(counts).toEqual({ admitted: 2, rejected: 1, ended: 2 });
 });
 
 test('a client without a developer is unauthorized; an unavailable service makes no client unauthorized', async () => {
@@ -47,7 +47,7 @@ test('a client without a developer is unauthorized; an unavailable service makes
   await expect(ownership('client', undefined)).rejects.toThrow('Not registered');
   answer.error = new DomainError('unavailable', 'away');
   await expect(ownership('client', 'app')).rejects.toThrow('away');
-  expect(counts).toEqual({ unauthorizedCallers: 2, refused: 1, ended: 2 });
+  expect(counts).toEqual({ admitted: 2, rejected: 1, ended: 2 });
 });
 
 test('a lookup that was rejected because of the client’s limit is made when the client retries', async () => {
@@ -57,7 +57,7 @@ test('a lookup that was rejected because of the client’s limit is made when th
   for (const one of both) await expect(one).rejects.toThrow('Too many');
   full = false;
   expect(await ownership('client', 'app')).toEqual({ callsPerSecond: 1 });
-  expect(counts).toEqual({ unauthorizedCallers: 1, refused: 0, ended: 1 });
+  expect(counts).toEqual({ admitted: 1, rejected: 0, ended: 1 });
 });
 
 describe('callers that share one lookup have their own deadlines', () => {
@@ -73,7 +73,7 @@ describe('callers that share one lookup have their own deadlines', () => {
     const ownership = createOwnership(
       { authorizeApplication: authorize, authorizeDeveloper: authorize } as never,
       time,
-      { unauthorizedCaller: () => ({ refused() {}, end() {} }) },
+      { admitLookup: () => ({ rejected() {}, end() {} }) },
     );
     const call = (ms: number) => withDeadline(ms, () => ownership('client', 'app'), time);
     return { time, lookups, call };

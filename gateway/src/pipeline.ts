@@ -23,14 +23,14 @@ export interface PipelineOptions {
   readonly tokens: TokenVerifier;
   readonly ownership: Ownership;
   readonly shares: Shares;
-  /** Runs a call's work, or throws `unavailable` if its answer would be too late. */
+  /** Runs the work of a client's call. Throws `unavailable`, without starting the work, during an overload. */
   readonly admit: <T>(clientId: string, work: () => Promise<T>) => Promise<T>;
   readonly bodyLimitBytes: number;
   readonly bodies: BodyMemory;
   /** Time limit of one call for all its calls to services; milliseconds. */
   readonly totalMs: number;
   readonly compiler: SchemaCompiler;
-  /** Addresses of proxies, each of which serves many clients. */
+  /** Addresses of trusted proxies, each of which forwards requests of many clients. */
   readonly proxies: BlockList;
   readonly clock: Clock;
 }
@@ -59,7 +59,7 @@ export function createCallRunner(
     clock,
   }: PipelineOptions,
 ): CallRunner {
-  const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
+  const hasApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const isChange = operation.method !== 'GET' || '201' in operation.responses;
   const readPath = pathReader(operation, compiler);
   const readQuery = queryReader(operation, compiler);
@@ -75,20 +75,20 @@ export function createCallRunner(
     }
     const { clientId } = principal;
     const applicationId = params['applicationId'] ?? '';
-    // Without an application in the path the service checks client and device (hardware). The check that the developer
-    // is registered still comes before the checks of path and query.
-    const askedAtMs = monotonicMs(clock);
+    // If the path has no application (hardware properties), the service checks that the client may read the device. The
+    // gateway only checks that the client's developer is registered, before it checks path and query.
+    const startedAtMs = monotonicMs(clock);
     const limits = await withDeadline(totalMs, () =>
-      ownership(clientId, ofApplication ? applicationId : undefined),
+      ownership(clientId, hasApplication ? applicationId : undefined),
     );
     const leave = shares.enter(clientId, applicationId, limits);
-    let giveBack = () => {};
+    let releaseMemory = () => {};
     const hold = (bytes: number) => {
-      giveBack = bodies.take(clientId, bytes);
+      releaseMemory = bodies.take(clientId, bytes);
     };
     try {
-      // The time of the caller to send its body does not count.
-      const leftMs = totalMs - (monotonicMs(clock) - askedAtMs);
+      // Computed before the body is read: the time in which the client sends its body does not count.
+      const leftMs = totalMs - (monotonicMs(clock) - startedAtMs);
       const path = readPath(params);
       if (isChange && path.deviceId !== '') shares.change(clientId, path.deviceId, limits);
       const query = readQuery(ctx.querystring);
@@ -96,7 +96,7 @@ export function createCallRunner(
       const caller = { clientId, applicationId, idempotency };
       const call = { applicationId, ...path, query, body, scopes: principal.scopes, caller };
       // Reads leave no audit record, so their calls have no actor.
-      const made = () =>
+      const runHandler = () =>
         isChange
           ? withActor(
               {
@@ -108,7 +108,7 @@ export function createCallRunner(
           : handler(call);
       const answer = await admit(clientId, () =>
         withDeadline(leftMs, async () => {
-          const answered = await made();
+          const answered = await runHandler();
           // The first piece is created before the headers are sent, so that an early failure is an ordinary error
           // answer.
           return 'json' in answered ? answered : { ...answered, first: await answered.pieces.next() };
@@ -116,7 +116,7 @@ export function createCallRunner(
       );
       await send(ctx, answer);
     } finally {
-      giveBack();
+      releaseMemory();
       leave();
     }
   };
@@ -168,6 +168,7 @@ function pathRefusal({ name, schema, errorCode }: ApiParameter): () => DomainErr
     new DomainError(errorCode, `The path parameter ${name} is not supported: only ${supported} is.`);
 }
 
+/** A streamed answer whose first piece has been created. */
 type Started = Exclude<Answer, { json: object }> & { readonly first: IteratorResult<string> };
 
 async function send(ctx: Context, answer: Exclude<Answer, { pieces: unknown }> | Started): Promise<void> {

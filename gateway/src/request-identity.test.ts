@@ -1,4 +1,4 @@
-import { requestDigest, spelledPath } from './request-identity.ts';
+import { normalizedPath, requestDigest } from './request-identity.ts';
 
 const body = Buffer.from('{"a":1}');
 const digest = (query: string, bytes: Uint8Array = body) =>
@@ -28,7 +28,7 @@ describe('the request that an Idempotency-Key is tied to', () => {
   });
 
   it('a path has one spelling', () => {
-    expect(spelledPath('/v1/devices/%33%35/apps/a%2Fb')).toBe('/v1/devices/35/apps/a%2Fb');
-    expect(spelledPath('/v1/%zz')).toBe('/v1/%zz');
+    expect(normalizedPath('/v1/devices/%33%35/apps/a%2Fb')).toBe('/v1/devices/35/apps/a%2Fb');
+    expect(normalizedPath('/v1/%zz')).toBe('/v1/%zz');
   });
 });

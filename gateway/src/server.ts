@@ -12,14 +12,14 @@ import type { GatewayConfig } from './config.ts';
 import { requestId } from './http/request-id.ts';
 
 const maxHeaderBytes = 16 * 1024;
-/** How long an unwanted body may continue to arrive after its answer; milliseconds. */
+/** How long a request's body may continue to arrive after the request was answered; milliseconds. */
 const unwantedBodyMs = 2000;
 /** How long open requests may take to finish if the caller gives no time; milliseconds. */
 const defaultDrainMs = 4000;
 
 /** The listening gateway. */
 export interface GatewayServer extends Component {
-  /** Its port; throws before `start`. */
+  /** Port of the listener. Throws before `start`. */
   readonly port: number;
   beginDrain(): void;
 }
@@ -34,8 +34,8 @@ export type GatewayServerConfig = Pick<
 >;
 
 /**
- * Owns the HTTP server: limits of size and time for requests, and the graceful stop (ask clients to open new
- * connections elsewhere → stop accepting → finish open requests → destroy the rest).
+ * Creates the HTTP server with its limits of size and time for requests. Stops in four steps: ends keep-alive
+ * connections after their answers, stops accepting, finishes open requests, destroys the other connections.
  */
 export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
@@ -45,6 +45,7 @@ export function createGatewayServer(
   time: Time = systemTime,
 ): GatewayServer {
   const openRequests = new Set<ServerResponse>();
+  /** The answer of the latest request on each connection. */
   const latest = new WeakMap<Duplex, ServerResponse>();
   let state: 'new' | 'running' | 'draining' | 'stopping' = 'new';
 
@@ -54,7 +55,7 @@ export function createGatewayServer(
     requestTimeout: config.REQUEST_TIMEOUT_MS,
     keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: Math.min(1000, config.HEADERS_TIMEOUT_MS),
-    // Checked below, so that this error also has the form of all others.
+    // `answerMissingHost` rejects a missing Host header instead, so that the error has the same form as all others.
     requireHostHeader: false,
   });
   server.timeout = config.SOCKET_STALL_TIMEOUT_MS;
@@ -72,7 +73,7 @@ export function createGatewayServer(
     else gateway.handler(req, res);
   };
   server.on('request', serve);
-  // The reader of the body sends "100 Continue", after every earlier check has passed.
+  // `readBytes` sends "100 Continue" itself, after all checks before the body.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   listeners.guard(server, 'api', ({ headers }) => ({
@@ -81,7 +82,7 @@ export function createGatewayServer(
   }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answering = latest.get(socket);
-    refuse(error, socket, answering?.headersSent === true && !answering.writableFinished);
+    answerClientError(error, socket, answering?.headersSent === true && !answering.writableFinished);
   });
 
   return {
@@ -93,7 +94,7 @@ export function createGatewayServer(
     beginDrain() {
       if (state !== 'running') return;
       state = 'draining';
-      // A client with a keep-alive connection would continue with this process, whatever a load balancer does.
+      // Clients keep using open keep-alive connections, even if a load balancer sends new connections elsewhere.
       for (const res of openRequests) if (!res.headersSent) res.setHeader('Connection', 'close');
     },
     async start() {
@@ -107,17 +108,20 @@ export function createGatewayServer(
       if (state !== 'draining') return;
       state = 'stopping';
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const late = time.setTimeout(() => {
-        logger.warn({ openRequests: openRequests.size }, 'requests were aborted at the end of the drain');
+      const forceTimer = time.setTimeout(() => {
+        logger.warn(
+          { openRequests: openRequests.size },
+          'open requests aborted: the time limit of the stop is over',
+        );
         server.closeAllConnections();
       }, forMs);
       await closed;
-      time.clearTimer(late);
+      time.clearTimer(forceTimer);
     },
   };
 }
 
-/** An answer may be sent before its request's body. A client that continues to send is disconnected. */
+/** Disconnects a client that continues to send the body of a request that is already answered. */
 function dropUnwantedBody(req: IncomingMessage, time: Time): void {
   if (req.complete) return;
   const timer = time.setTimeout(() => {
@@ -138,18 +142,20 @@ function answerMissingHost(req: IncomingMessage, res: ServerResponse): void {
   res.end(body);
 }
 
-const refusals: Readonly<Record<string, readonly [string, string]>> = {
+const parseErrors: Readonly<Record<string, readonly [string, string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The request headers are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
 };
 
-/** Answers input that is not HTTP, in the form of all errors. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex, midAnswer: boolean): void {
+/**
+ * Answers a request that Node could not parse, in the same form as all errors; `midAnswer`: an answer is being sent.
+ */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, midAnswer: boolean): void {
   if (error.code === 'ECONNRESET' || midAnswer || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, message] = refusals[error.code ?? ''] ?? [
+  const [status, message] = parseErrors[error.code ?? ''] ?? [
     '400 Bad Request',
     'The request is not valid HTTP.',
   ];

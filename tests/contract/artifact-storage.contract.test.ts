@@ -182,9 +182,9 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       const copy = await storage.fetch(key, tag);
       expect(readFileSync(copy.path).equals(content)).toBe(true);
       const to = `artifacts/${randomUUID()}.${createHash('sha256').update(content).digest('hex')}`;
-      await storage.seal(key, tag, to);
+      await storage.copyChecked(key, tag, to);
       // Again, as after a crash.
-      await storage.seal(key, tag, to);
+      await storage.copyChecked(key, tag, to);
       expect(await put(await signUpload(key, 1000), randomBytes(1000))).toBe(200);
       expect(readFileSync(copy.path).equals(content)).toBe(true);
       await copy.dispose();
@@ -192,7 +192,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect((await get(await signDownload(to))).body.equals(content)).toBe(true);
       // The current content differs from the checked content.
       await expect(storage.fetch(key, tag)).rejects.toThrow(ObjectChanged);
-      await expect(storage.seal(key, tag, to)).rejects.toThrow(ObjectChanged);
+      await expect(storage.copyChecked(key, tag, to)).rejects.toThrow(ObjectChanged);
       expect((await get(await signDownload(to))).body.equals(content)).toBe(true);
     });
 
@@ -205,7 +205,9 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect(await storage.head(key)).toBeUndefined();
       expect((await get(url)).status).toBe(404);
       await expect(storage.fetch(key, tag)).rejects.toThrow(ObjectChanged);
-      await expect(storage.seal(key, tag, `artifacts/${randomUUID()}.00`)).rejects.toThrow(ObjectChanged);
+      await expect(storage.copyChecked(key, tag, `artifacts/${randomUUID()}.00`)).rejects.toThrow(
+        ObjectChanged,
+      );
     });
 
     it('an unavailable storage is reported, still signs URLs, and recovers', async () => {

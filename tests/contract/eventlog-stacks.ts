@@ -46,9 +46,9 @@ export async function openLog(address: string, kafka: Partial<KafkaOptions> = {}
       log,
       // The lag of the embedded log is computed from the position in memory.
       storedLag: async (group, name) => {
-        const topic = await db.writeWhole(() => new LogTopic(db.sql, name));
+        const topic = await db.writeWithoutSavepoint(() => new LogTopic(db.sql, name));
         const position = topic.position(group) ?? 0;
-        await db.afterCommit();
+        await db.untilDurable();
         return topic.committed - position;
       },
       close: async () => {

@@ -97,8 +97,8 @@ it('recovers soon after the service recovers', () => {
 it('a service that answers nothing still gets a few calls', () => {
   const limit = new AdaptiveLimit();
   simulate({ seconds: 120, perSecond: () => 0, callers: { a: 300 }, limit });
-  expect(limit.most).toBeGreaterThanOrEqual(4);
-  expect(limit.most).toBeLessThan(8);
+  expect(limit.limit).toBeGreaterThanOrEqual(4);
+  expect(limit.limit).toBeLessThan(8);
 });
 
 /** Starts as many of `n` calls of a client as are admitted. */
@@ -114,17 +114,17 @@ it('late answers to few calls do not lower the limit', () => {
 it('does not rise while it is not in use', () => {
   const limit = new AdaptiveLimit();
   for (const end of begin(limit, 64)) end(true);
-  expect(limit.most).toBe(32);
+  expect(limit.limit).toBe(32);
   for (let i = 0; i < 1000; i++) for (const end of begin(limit, 10)) end(false);
-  expect(limit.most).toBe(32);
+  expect(limit.limit).toBe(32);
   for (let i = 0; i < 10; i++) for (const end of begin(limit, 40)) end(false);
-  expect(limit.most).toBeGreaterThan(32 + 10);
+  expect(limit.limit).toBeGreaterThan(32 + 10);
 });
 
 it('many clients with one call each exceed it at most by a factor of two', () => {
   const limit = new AdaptiveLimit();
   for (const end of begin(limit, 8)) end(true);
-  expect(limit.most).toBe(4);
+  expect(limit.limit).toBe(4);
   const admitted = Array.from({ length: 100 }, (_, i) => begin(limit, 1, `client ${i}`)).flat();
   expect(admitted).toHaveLength(8);
 });

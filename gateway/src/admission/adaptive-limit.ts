@@ -1,14 +1,14 @@
-/**
- * Bounds of the limit of running calls: the start value and maximum, and the minimum when nothing is answered in time.
- */
-const bounds = { most: 1024, least: 4 };
-/** A late answer among fewer calls than this does not show an overload. */
-const few = 2 * bounds.least;
-/** Factor by which the shares of many clients may exceed the limit. */
-const mostExcess = 2;
-/** Factor of the limit after a late answer. */
-const decrease = 0.5;
-/** Increase of the limit by an answer in time. */
+/** Initial value and maximum of the limit of running calls. */
+const maxLimit = 1024;
+/** Minimum of the limit: even if no call is answered in time, this many calls may run. */
+const minLimit = 4;
+/** Minimum number of running calls at which a late answer indicates an overload. */
+const minCallsForOverload = 2 * minLimit;
+/** Factor by which running calls may exceed the limit, so that a client with less than its share is admitted. */
+const maxExcessFactor = 2;
+/** Factor by which a late answer reduces the limit. */
+const decreaseFactor = 0.5;
+/** Increase of the limit for each answer in time. */
 const increase = 1 / 8;
 
 /**
@@ -18,23 +18,28 @@ const increase = 1 / 8;
  * limit, a client with less than its share is still admitted, so that one client's calls do not block the others.
  */
 export class AdaptiveLimit {
-  #most = bounds.most;
+  #limit = maxLimit;
   #inProgress = 0;
-  /** Number of decreases so far. */
-  #era = 0;
+  /** Number of decreases of the limit so far. */
+  #decreases = 0;
+  /** Number of running calls by client. */
   readonly #byClient = new Map<string, number>();
 
-  get most(): number {
-    return Math.floor(this.#most);
+  /** Maximum number of running calls. */
+  get limit(): number {
+    return Math.floor(this.#limit);
   }
 
-  /** Returns the function that ends the call; undefined if the limit is reached. `late`: the answer was too late. */
+  /**
+   * Starts a call. Returns the function that ends it; undefined if the limit is reached. `late`: the answer was too
+   * late.
+   */
   enter(clientId: string): ((late: boolean) => void) | undefined {
     const own = this.#byClient.get(clientId) ?? 0;
-    if (this.#inProgress >= this.most) {
-      if (own >= this.#shareOf(own) || this.#inProgress >= mostExcess * this.most) return undefined;
+    if (this.#inProgress >= this.limit) {
+      if (own >= this.#shareOf(own) || this.#inProgress >= maxExcessFactor * this.limit) return undefined;
     }
-    const era = this.#era;
+    const decreasesAtStart = this.#decreases;
     this.#inProgress += 1;
     this.#byClient.set(clientId, own + 1);
     return (late) => {
@@ -44,16 +49,16 @@ export class AdaptiveLimit {
       if (left > 0) this.#byClient.set(clientId, left);
       else this.#byClient.delete(clientId);
       if (!late) {
-        if (2 * inUse > this.#most) this.#most = Math.min(this.#most + increase, bounds.most);
-      } else if (era === this.#era && inUse >= few) {
-        this.#era += 1;
-        this.#most = Math.max(bounds.least, Math.min(this.#most, inUse) * decrease);
+        if (2 * inUse > this.#limit) this.#limit = Math.min(this.#limit + increase, maxLimit);
+      } else if (decreasesAtStart === this.#decreases && inUse >= minCallsForOverload) {
+        this.#decreases += 1;
+        this.#limit = Math.max(minLimit, Math.min(this.#limit, inUse) * decreaseFactor);
       }
     };
   }
 
-  /** Number of calls that each client with running calls may have at the limit. */
+  /** Equal share of the limit for each client with running calls, including the caller, which has `own` of them. */
   #shareOf(own: number): number {
-    return this.#most / (this.#byClient.size + (own === 0 ? 1 : 0));
+    return this.#limit / (this.#byClient.size + (own === 0 ? 1 : 0));
   }
 }

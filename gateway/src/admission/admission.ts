@@ -3,8 +3,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 
 /**
- * Admits as many concurrent calls as the services answer in time (ADR 0046). Without this limit, an overload would make
- * the services work on all calls and give all of them up at the deadline.
+ * Admits as many concurrent calls as the services answer in time (ADR 0046). Without this limit, overloaded
+ * services would start all calls and finish none of them before the deadline.
  */
 export interface Admission {
   /**
@@ -14,8 +14,8 @@ export interface Admission {
   admit<T>(service: string, clientId: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Retry time for rejected calls; milliseconds. Spread, so that they do not return together. */
-const retryMs = { from: 1000, spread: 2000 };
+/** Retry time for rejected calls; milliseconds. It is random, so that clients do not all retry at the same time. */
+const retryMs = { min: 1000, jitter: 2000 };
 
 export function createAdmission(services: Iterable<string>, metrics: Registry): Admission {
   const limits = new Map([...services].map((service) => [service, new AdaptiveLimit()]));
@@ -32,7 +32,7 @@ export function createAdmission(services: Iterable<string>, metrics: Registry): 
     labelNames: ['service'],
     registers: [metrics],
     collect() {
-      for (const [service, limit] of limits) this.set({ service }, limit.most);
+      for (const [service, limit] of limits) this.set({ service }, limit.limit);
     },
   });
   return {
@@ -43,7 +43,7 @@ export function createAdmission(services: Iterable<string>, metrics: Registry): 
       if (!end) {
         refused.inc({ service });
         throw new DomainError('unavailable', 'The platform is overloaded. Try again later.', {
-          retryAfterMs: retryMs.from + Math.random() * retryMs.spread,
+          retryAfterMs: retryMs.min + Math.random() * retryMs.jitter,
         });
       }
       let late = false;

@@ -27,7 +27,7 @@ export function extraKind(text: string): ExtraKind {
 
 function numberKind(text: string): ExtraKind {
   if (!/^-?\d+$/.test(text)) return 'double';
-  // At most 20 characters can fit in 64 bits; longer texts need no exact comparison.
+  // A number of more than 20 characters does not fit in 64 bits, so BigInt need not parse it.
   if (text.length > 20) return 'double';
   const n = BigInt(text);
   if (BigInt.asIntN(32, n) === n) return 'integer';

@@ -4,15 +4,15 @@ import { networkOf } from '@headset-cloud/runtime/listeners/address.ts';
 import { LRUCache } from 'lru-cache';
 import { Bucket, type Rate } from '../shares/bucket.ts';
 
-/** Maximum addresses that are counted. When it is reached, the address idle longest is forgotten. */
-const mostAddresses = 10_000;
+/** Maximum number of counted addresses. At the maximum, the address idle longest is forgotten. */
+const maxAddresses = 10_000;
 
 /** Counts requests without a token by their source address, only at this gateway. */
 export class AddressRate {
   readonly #rate: Rate;
   readonly #policy: string;
   readonly #clock: Clock;
-  readonly #buckets = new LRUCache<string, Bucket>({ max: mostAddresses });
+  readonly #buckets = new LRUCache<string, Bucket>({ max: maxAddresses });
 
   constructor(policy: string, rate: Rate, clock: Clock = systemClock) {
     this.#policy = policy;

@@ -19,12 +19,12 @@ export function sendJson(ctx: Context, status: number, text: string): void {
   ctx.body = text;
 }
 
-const passing = new Set(['unavailable', 'deadline_exceeded', 'database_failed', 'too_many_requests']);
+const transientCodes = new Set(['unavailable', 'deadline_exceeded', 'database_failed', 'too_many_requests']);
 const defaultRetryMs = 1000;
 
 /** Retry-After in whole seconds, at least one, for transient errors (rule A4); otherwise undefined. */
 function retryAfter(error: DomainError): string | undefined {
-  if (error.retryAfterMs === undefined && !passing.has(error.code)) return undefined;
+  if (error.retryAfterMs === undefined && !transientCodes.has(error.code)) return undefined;
   return String(Math.max(1, Math.ceil((error.retryAfterMs ?? defaultRetryMs) / 1000)));
 }
 

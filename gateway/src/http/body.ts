@@ -6,8 +6,8 @@ import { GatewayError, invalidBody } from './errors.ts';
 import { type JsonText, parseBody } from './json.ts';
 
 /**
- * Reads a request's bytes, at most `limit`. Throws body_too_large, or invalid_body if the body is incomplete. `hold` is
- * called with the number of bytes before they arrive; it may throw.
+ * Reads a request's bytes, at most `limit`. Throws body_too_large, or invalid_body if the body is incomplete. Before
+ * it reads, calls `hold` with the maximum number of bytes that the body can have. An error of `hold` is passed on.
  */
 export async function readBytes(
   req: IncomingMessage,
@@ -18,7 +18,7 @@ export async function readBytes(
   const declared = req.headers['content-length'];
   if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
   hold(declared === undefined ? limit : Number(declared));
-  // A request gets 100 Continue only after every earlier check has passed.
+  // Sends 100 Continue only now: every check before the body has passed.
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
   try {
     return await getRawBody(req, { length: declared ?? null, limit });

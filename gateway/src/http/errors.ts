@@ -16,14 +16,14 @@ export const invalidBodyMessage = 'Invalid request body';
 
 const detailLimit = 256;
 
-/** Printable ASCII of limited length: safe as a header value for any request. */
+/** Converts a text to printable ASCII of limited length, which is valid as a header value. */
 export function headerText(text: string): string {
   const ascii = text.replace(/[‘’]/g, "'").replace(/[^ -~]/g, '?');
   return ascii.length <= detailLimit ? ascii : `${ascii.slice(0, detailLimit - 3)}...`;
 }
 
 /**
- * Error 400 with the JSON pointer and the reason in X-Error-Detail (rule A4). The pointer of the whole body is empty.
+ * Error 400 with the JSON pointer and the reason in X-Error-Detail (rule A4). An empty pointer means the whole body.
  */
 export function invalidBody(pointer: string, reason: string): GatewayError {
   return new GatewayError('invalid_body', invalidBodyMessage, {

@@ -21,11 +21,15 @@ export interface JsonText {
 
 interface Frame {
   readonly isArray: boolean;
-  /** Names so far; undefined for arrays. */
+  /** Names of the members that were read so far; undefined for arrays. */
   readonly keys: Set<string> | undefined;
+  /** Name of the current member. */
   key: string;
+  /** Index of the current array item. */
   index: number;
+  /** True if the next string is a member's name. */
   atKey: boolean;
+  /** Start of the current member's value; 0 before the first value. */
   valueFrom: number;
 }
 
@@ -85,7 +89,7 @@ function pointerOf(stack: readonly Frame[]): string {
     .join('');
 }
 
-/** Reads a text that JSON.parse accepted, once, and makes the checks that JSON.parse omits. */
+/** Makes the checks that JSON.parse omits, in one pass over a text that JSON.parse has accepted. */
 function inspect(text: string): Map<string, Span> {
   const members = new Map<string, Span>();
   const stack: Frame[] = [];
@@ -144,7 +148,7 @@ function inspect(text: string): Map<string, Span> {
   return members;
 }
 
-/** Valid JSON text without insignificant white space; everything else is unchanged. */
+/** Removes insignificant white space from a valid JSON text and changes nothing else. */
 export function compact(text: string): string {
   if (!/[ \t\n\r]/.test(text)) return text;
   let out = '';

@@ -3,7 +3,7 @@ import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import { toDomainError } from '@headset-cloud/runtime/errors.ts';
 import { addressOf } from '@headset-cloud/runtime/listeners/address.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
-import { inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
+import { inSpan, SpanKind, SpanStatusCode } from '@headset-cloud/runtime/telemetry.ts';
 import type { Middleware } from 'koa';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { sendError } from './answer.ts';
@@ -17,14 +17,14 @@ export interface RequestState {
   requestId?: string;
 }
 
-/** Limits that cause 429: of the gateway (ADR 0040; `openapi`: per address), and of services. */
+/** Limits that cause 429: of the gateway (ADR 0040; `openapi` counts by address), and of services. */
 const policies = [
   ...['calls', 'calls-under-way', 'device-changes', 'refused-calls'],
   ...['device-unprocessed', 'application-unprocessed', 'open-uploads', 'developer-uploads', 'openapi'],
   'test-callbacks',
 ];
-/** Status codes for which operators need the caller's address. */
-const refusedCaller: ReadonlySet<number> = new Set([401, 429]);
+/** Status codes for which the log line contains the caller's address. */
+const statusesWithAddress: ReadonlySet<number> = new Set([401, 429]);
 
 const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -35,7 +35,7 @@ const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 export function observe(options: {
   logger: Logger;
   metrics: Registry;
-  /** Addresses of proxies, each of which serves many clients. */
+  /** Addresses of trusted proxies, each of which forwards requests of many clients. */
   proxies: BlockList;
   clock: Clock;
 }): Middleware<RequestState> {
@@ -79,7 +79,7 @@ export function observe(options: {
       span.setAttribute('http.request.method', method);
       span.setAttribute('http.route', route);
       span.setAttribute('http.response.status_code', status);
-      if (status >= 500) span.setStatus({ code: 2 });
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       const line = {
         method,
         route,
@@ -87,8 +87,8 @@ export function observe(options: {
         durationMs: Math.round(seconds * 1e6) / 1000,
         requestId: id,
         clientId: ctx.state.clientId,
-        // The caller may be unknown, or may use a stolen token.
-        ...(refusedCaller.has(status) && { address: addressOf(ctx.req, proxies) }),
+        // Operators need the address, because the caller may be unknown or may use a stolen token.
+        ...(statusesWithAddress.has(status) && { address: addressOf(ctx.req, proxies) }),
       };
       if (failure === undefined) logger.info(line, 'request');
       else logFailure(logger, line, failure, ctx.headerSent);
@@ -96,10 +96,10 @@ export function observe(options: {
   };
 }
 
-function logFailure(logger: Logger, line: { status: number }, failure: unknown, cut: boolean): void {
+function logFailure(logger: Logger, line: { status: number }, failure: unknown, headersSent: boolean): void {
   const error = toDomainError(failure);
   const more = { ...line, code: error.code, internal: error.internal };
-  if (cut) logger.warn({ ...more, err: error }, 'answer interrupted');
+  if (headersSent) logger.warn({ ...more, err: error }, 'answer interrupted');
   else if (line.status >= 500) logger.error({ ...more, err: error.cause ?? error }, 'request failed');
   else logger.info(more, 'request');
 }

@@ -12,8 +12,8 @@ export type CallbackCheck = (name: CallbackName, body: unknown) => readonly stri
  */
 export function callbackCheck(): CallbackCheck {
   const [specified, notices] = [webhookCheck('cws_notification'), webhookCheck('cws_extension')];
-  const own = readDocument('cws_extension')['webhooks'] as JsonObject;
-  return (name, body) => (name in own ? notices : specified)(name, body);
+  const noticeNames = readDocument('cws_extension')['webhooks'] as JsonObject;
+  return (name, body) => (name in noticeNames ? notices : specified)(name, body);
 }
 
 /** The endpoints that the integrator hosts (cws_presigned_url.yaml), named like their settings. */

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { ErrorCode } from '@headset-cloud/runtime/errors.ts';
 import { parse } from 'yaml';
 
-/** The documents whose calls the gateway serves: of the specification, and of the extensions. */
+/** The documents whose calls the gateway serves: the specification's API, and the platform's extensions. */
 export const apiDocuments = ['cws_api', 'cws_extension'] as const;
-/** The documents of rule C19. */
+/** All OpenAPI documents (rule C19). */
 export const documentNames = ['cws_api', 'cws_notification', 'cws_presigned_url', 'cws_extension'] as const;
 export type DocumentName = (typeof documentNames)[number];
 
@@ -22,12 +22,14 @@ export interface ApiParameter {
 /** One call of the API in the document. */
 export interface ApiOperation {
   readonly operationId: string;
-  /** Upper case. */
+  /** HTTP method in upper case. */
   readonly method: string;
-  /** With {parameters}, like in the document. */
+  /** Path with {parameters}, as in the document. */
   readonly path: string;
   readonly parameters: readonly ApiParameter[];
-  /** `x-refuse-unknown-query` of the document: a misspelled filter must not be ignored. */
+  /**
+   * `x-refuse-unknown-query` of the document: unknown query parameters are errors, so no misspelled filter is ignored.
+   */
   readonly refusesUnknownQuery: boolean;
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;
@@ -69,8 +71,8 @@ export function resolve(document: JsonObject, value: unknown): JsonObject {
     target = (target as JsonObject | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
   }
   if (target === undefined) throw new Error(`the OpenAPI document refers to ${ref}, which does not exist`);
-  const { $ref: _, ...beside } = object;
-  return { ...resolve(document, target), ...beside };
+  const { $ref: _, ...siblings } = object;
+  return { ...resolve(document, target), ...siblings };
 }
 
 const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;

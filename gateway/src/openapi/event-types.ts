@@ -28,7 +28,7 @@ export interface EventType {
   readonly examples: readonly { readonly name: string; readonly body: JsonObject }[];
 }
 
-/** Settings of callbacks that are not sent to deviceEvent. */
+/** Settings of the callbacks that are sent to another setting than deviceEvent. */
 const destinations: Partial<Record<CallbackName, EventDestination>> = {
   soraEvent: 'soraEvent',
   recording: 'soraFileSendEvent',
@@ -61,7 +61,7 @@ function typesIn(documentName: EventType['document']): EventType[] {
       destination: destinations[name] ?? 'deviceEvent',
       document: documentName,
       bodyRef: ref,
-      schema: schemaAlone(document, ref),
+      schema: standaloneSchema(document, ref),
       examples: examples.map(([example, value]) => ({
         name: example,
         body: resolve(document, value)['value'] as JsonObject,
@@ -70,29 +70,31 @@ function typesIn(documentName: EventType['document']): EventType[] {
   });
 }
 
-/** A schema of the document with all referenced schemas as its `$defs`. */
-function schemaAlone(document: JsonObject, ref: string): JsonObject {
+/** Copies a schema of the document, with all schemas that it refers to as its `$defs`. */
+function standaloneSchema(document: JsonObject, ref: string): JsonObject {
   const defs: Record<string, unknown> = {};
-  const own = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(own);
+  const withLocalReferences = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(withLocalReferences);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) =>
-        key === '$ref' && typeof inner === 'string' ? [key, pointTo(inner)] : [key, own(inner)],
+        key === '$ref' && typeof inner === 'string'
+          ? [key, localReference(inner)]
+          : [key, withLocalReferences(inner)],
       ),
     );
   };
-  const pointTo = (target: string): string => {
+  const localReference = (target: string): string => {
     if (!target.startsWith(prefix)) throw new Error(`a schema refers to ${target}, which is not a schema`);
     const name = target.slice(prefix.length);
     if (!(name in defs)) {
-      // Set before its own references are followed, which may be recursive.
+      // Reserves the name first, because the schema may refer to itself.
       defs[name] = undefined;
-      defs[name] = own(resolve(document, { $ref: target }));
+      defs[name] = withLocalReferences(resolve(document, { $ref: target }));
     }
     return `#/$defs/${name}`;
   };
-  const schema = own(resolve(document, { $ref: ref })) as JsonObject;
+  const schema = withLocalReferences(resolve(document, { $ref: ref })) as JsonObject;
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     ...schema,

@@ -16,12 +16,12 @@ export class SchemaCompiler {
       allowUnionTypes: true,
       strictRequired: false,
       strictTypes: false,
-      // Errors contain the schema that they break.
+      // Adds the violated schema to each error.
       verbose: true,
     });
     // ajv-formats is CommonJS: its plugin function is the module's `default`.
     formats.default(this.#ajv, ['date-time', 'int32', 'int64']);
-    // The parser would accept control characters, which a URI must not have (RFC 3986), and escape or remove them.
+    // `URL` accepts control characters and escapes or removes them, but a URI must not contain them (RFC 3986).
     this.#ajv.addFormat('uri', (text) => !/\p{Cc}/u.test(text) && URL.canParse(text));
     for (const word of ['example', 'discriminator', 'xml', 'externalDocs', 'x-error-reason'])
       this.#ajv.addKeyword(word);
@@ -54,38 +54,41 @@ export function bodyValidator(validate: ValidateFunction, at = ''): BodyValidato
 }
 
 function bodyError(errors: readonly ErrorObject[]): GatewayError {
-  // Of the alternatives of a oneOf, the error deepest in the body is the most helpful.
-  let worst = errors.at(-1);
+  // The error at the deepest position in the body belongs to the form of a oneOf that matches best.
+  let deepest = errors.at(-1);
   for (const e of errors) {
-    if (depth(e) > depth(worst)) worst = e;
+    if (depth(e) > depth(deepest)) deepest = e;
   }
-  if (!worst) return invalidBody('', 'The body is not valid.');
-  const name = (worst.params['missingProperty'] ?? worst.params['additionalProperty']) as string | undefined;
-  const pointer = name === undefined ? worst.instancePath : `${worst.instancePath}/${escapePointer(name)}`;
-  switch (worst.keyword) {
+  if (!deepest) return invalidBody('', 'The body is not valid.');
+  const name = (deepest.params['missingProperty'] ?? deepest.params['additionalProperty']) as
+    | string
+    | undefined;
+  const pointer =
+    name === undefined ? deepest.instancePath : `${deepest.instancePath}/${escapePointer(name)}`;
+  switch (deepest.keyword) {
     case 'required':
       return invalidBody(pointer, 'is required.');
     case 'additionalProperties':
       return invalidBody(pointer, 'is not a known field.');
     case 'oneOf':
-      return noForm(worst, errors);
+      return oneOfError(deepest, errors);
     case 'enum':
       return invalidBody(
         pointer,
-        `must be one of ${(worst.params['allowedValues'] as unknown[]).join(', ')}.`,
+        `must be one of ${(deepest.params['allowedValues'] as unknown[]).join(', ')}.`,
       );
     case 'pattern':
     case 'format':
-      return invalidBody(pointer, `${worst.parentSchema?.['x-error-reason'] ?? worst.message}.`);
+      return invalidBody(pointer, `${deepest.parentSchema?.['x-error-reason'] ?? deepest.message}.`);
     case 'type':
-      return invalidBody(pointer, `must be ${kinds([worst.params['type']].flat() as string[])}.`);
+      return invalidBody(pointer, `must be ${typeList([deepest.params['type']].flat() as string[])}.`);
     default:
-      return invalidBody(pointer, `${lengthRule(worst) ?? worst.message ?? 'is not valid'}.`);
+      return invalidBody(pointer, `${lengthRule(deepest) ?? deepest.message ?? 'is not valid'}.`);
   }
 }
 
-/** Error for a body that matches none of the forms of a oneOf, or several; contains the first error of each form. */
-function noForm(oneOf: ErrorObject, errors: readonly ErrorObject[]): GatewayError {
+/** Returns the error for a body that matches no form of a oneOf, or several. `errors`: the first error of each form. */
+function oneOfError(oneOf: ErrorObject, errors: readonly ErrorObject[]): GatewayError {
   const forms = oneOf.schema as readonly { properties?: JsonObject }[];
   const [first] = errors;
   if (first?.keyword === 'type') return bodyError([first]);
@@ -104,7 +107,7 @@ function noForm(oneOf: ErrorObject, errors: readonly ErrorObject[]): GatewayErro
   );
 }
 
-const kinds = (types: readonly string[]): string =>
+const typeList = (types: readonly string[]): string =>
   types
     .map((type) => (type === 'null' ? type : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`))
     .join(', ')
@@ -137,7 +140,7 @@ export function parameterReader(parameter: ApiParameter, compiler: SchemaCompile
   };
 }
 
-/** Reads the query parameters of one call. Throws invalid_argument with the name of the wrong parameter. */
+/** Reads the query parameters of one call. Throws invalid_argument with the name of the invalid parameter. */
 export type QueryReader = (search: string) => Readonly<Record<string, string | number>>;
 
 const noQuery: QueryReader = () => Object.freeze({});

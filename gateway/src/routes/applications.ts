@@ -17,12 +17,12 @@ const settingNames = [
 
 type SettingName = (typeof settingNames)[number];
 
-/** Scope of the authentication key, which is a secret. */
+/** Scope that a token needs to read the authentication key, which is a secret. */
 const readScope = 'cws:application:read';
 
 /**
- * The read form: a setting that is not set is null. The key is absent if it was never issued (rule A1), and for a token
- * without the read scope (rule A6).
+ * The answer with all settings; a setting that is not set is null. The authentication key is absent if it was never
+ * issued (rule A1), and for a token without the read scope (rule A6).
  */
 function settingsAnswer(settings: Settings | undefined, { scopes }: Pick<Call, 'scopes'>): Answer {
   const json: Record<string, string | null> = {};

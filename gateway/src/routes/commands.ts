@@ -68,7 +68,10 @@ export function decodeCommand(body: JsonText): MessageInitShape<typeof CommandSc
   };
 }
 
-/** Commands (rule A8). A command without a target is accepted; its failure is a callback. */
+/**
+ * Commands (rule A8). A command without a target is accepted; the headset reports its failure, which is sent as a
+ * callback.
+ */
 export function commandHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'put-v1-applications-devices-commands': async (call) =>

@@ -24,7 +24,7 @@ interface PairingBody {
 
 type Created = Promise<{ readonly transactionId: bigint }>;
 
-/** Every call creates a transaction whose result is sent as a callback; {type} is bluetooth here (rule A15). */
+/** Every call creates a transaction, whose result is sent as a callback (rule A15). */
 export function connectivityHandlers({ connectivity }: Pick<GatewayClients, 'connectivity'>): Handlers {
   const answer = async ({ applicationId }: Call, created: Created): Promise<Answer> =>
     transactionCreated(applicationId, (await created).transactionId);

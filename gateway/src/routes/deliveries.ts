@@ -6,7 +6,7 @@ import { dateOf } from './encode.ts';
 import { typesOf, typesOfBody } from './events.ts';
 import type { Handlers } from './types.ts';
 
-const dateOrNull = (ms: bigint) => (ms === 0n ? null : dateOf(ms));
+const dateUnlessZero = (ms: bigint) => (ms === 0n ? null : dateOf(ms));
 
 function attemptJson({ atMs, durationMs, statusCode, reason, message, host, answer }: OwnAttempt): object {
   return {
@@ -28,8 +28,8 @@ function deliveryJson(delivery: OwnDelivery | undefined): object {
     transactionId: Number(transactionId) || null,
     ...{ state, attemptCount: attempts },
     createdAt: dateOf(delivery.createdAtMs),
-    nextAttemptAt: dateOrNull(delivery.nextAttemptAtMs),
-    endedAt: dateOrNull(delivery.endedAtMs),
+    nextAttemptAt: dateUnlessZero(delivery.nextAttemptAtMs),
+    endedAt: dateUnlessZero(delivery.endedAtMs),
     lastAttempt: lastAttempt ? attemptJson(lastAttempt) : null,
   };
 }
@@ -39,7 +39,7 @@ function recoveryJson(recovery: Recovery | undefined): object {
   const { recoveryId, total, done, beganAtMs, endedAtMs } = recovery;
   return {
     ...{ recoveryId, state: endedAtMs === 0n ? 'running' : 'ended', total, done },
-    ...{ beganAt: dateOf(beganAtMs), endedAt: dateOrNull(endedAtMs) },
+    ...{ beganAt: dateOf(beganAtMs), endedAt: dateUnlessZero(endedAtMs) },
   };
 }
 

@@ -8,8 +8,8 @@ import type { Call, Handlers } from './types.ts';
 
 const filterNames = ['activatedSince', 'network', 'batteryBelow', 'clientVersion'] as const;
 
-/** Text of the application and the filters of a list, to which a cursor belongs. */
-function listOf({ applicationId, query }: Pick<Call, 'applicationId' | 'query'>): string {
+/** Digest of the application and the filters of a list. A cursor is valid only for a list with the same digest. */
+function digestOf({ applicationId, query }: Pick<Call, 'applicationId' | 'query'>): string {
   const filters = filterNames.map((name) => query[name] ?? null);
   const digest = createHash('sha256').update(JSON.stringify([applicationId, ...filters]));
   return digest.digest('base64url').slice(0, 12);
@@ -17,15 +17,18 @@ function listOf({ applicationId, query }: Pick<Call, 'applicationId' | 'query'>)
 
 const cursorForm = /^(\d{15})([\w-]{12})$/;
 
-function cursorOf(list: string, deviceId: string): string {
-  return Buffer.from(`${deviceId}${list}`).toString('base64url');
+function encodeCursor(listDigest: string, deviceId: string): string {
+  return Buffer.from(`${deviceId}${listDigest}`).toString('base64url');
 }
 
-/** The device after which a page begins. Throws invalid_argument for a cursor of another list. */
-function deviceOf(list: string, cursor: string): string {
+/** Returns the device after which a page begins. Throws invalid_argument for a cursor of another list. */
+function decodeCursor(listDigest: string, cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  const [, deviceId, its] = cursorForm.exec(text) ?? [];
-  if (deviceId !== undefined && its === list && cursorOf(list, deviceId) === cursor) return deviceId;
+  const [, deviceId, digest] = cursorForm.exec(text) ?? [];
+  // The second comparison rejects other spellings of the same bytes, which the base64 decoder tolerates.
+  if (deviceId !== undefined && digest === listDigest && encodeCursor(listDigest, deviceId) === cursor) {
+    return deviceId;
+  }
   throw new DomainError(
     'invalid_argument',
     'The query parameter cursor does not belong to this list. Repeat the filters of the call that returned it, or leave it out to start again.',
@@ -37,7 +40,7 @@ export function deviceStatusHandlers({ devices }: Pick<GatewayClients, 'devices'
   return {
     'get-v1-applications-device-statuses': async (call) => {
       const { applicationId, query } = call;
-      const list = listOf(call);
+      const listDigest = digestOf(call);
       const activatedSinceMs = timeOf(query, 'activatedSince');
       const { cursor, limit, network, batteryBelow, clientVersion } = query as {
         cursor?: string;
@@ -48,7 +51,7 @@ export function deviceStatusHandlers({ devices }: Pick<GatewayClients, 'devices'
       };
       const { found, nextAfterDeviceId } = await devices.findDeviceStatuses({
         ...{ applicationId, limit },
-        afterDeviceId: cursor === undefined ? '' : deviceOf(list, cursor),
+        afterDeviceId: cursor === undefined ? '' : decodeCursor(listDigest, cursor),
         ...(activatedSinceMs !== undefined && { activatedSinceMs }),
         ...(network !== undefined && { network }),
         ...(batteryBelow !== undefined && { batteryBelow }),
@@ -68,7 +71,7 @@ export function deviceStatusHandlers({ devices }: Pick<GatewayClients, 'devices'
                 ]
               : [],
           ),
-          cursor: nextAfterDeviceId === '' ? null : cursorOf(list, nextAfterDeviceId),
+          cursor: nextAfterDeviceId === '' ? null : encodeCursor(listDigest, nextAfterDeviceId),
         },
       };
     },

@@ -10,7 +10,7 @@ export function dateOrNull(ms: bigint | undefined): string | null {
   return ms === undefined ? null : dateOf(ms);
 }
 
-/** 201 with the transaction's address (specification API 7). */
+/** Answer 201 with the URL of the transaction in Location (specification API 7). */
 export function transactionCreated(applicationId: string, transactionId: bigint): Answer {
   return {
     status: 201,

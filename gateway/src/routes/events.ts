@@ -12,7 +12,7 @@ const known: ReadonlySet<string> = new Set(Object.values(callbackTypes));
 /** The types in the query parameter `types`, comma-separated. Throws invalid_argument for an unknown type. */
 export function typesOf(list: string | number | undefined): string[] {
   const types = list === undefined ? [] : String(list).split(',');
-  const wrong = types.find(isNoType);
+  const wrong = types.find(isUnknownType);
   if (wrong !== undefined) {
     throw new DomainError(
       'invalid_argument',
@@ -24,12 +24,12 @@ export function typesOf(list: string | number | undefined): string[] {
 
 /** The types in the field `types` of a body. Throws invalid_body for an unknown type. */
 export function typesOfBody(types: readonly string[]): string[] {
-  const wrong = types.findIndex(isNoType);
+  const wrong = types.findIndex(isUnknownType);
   if (wrong !== -1) throw invalidBody(`/types/${wrong}`, `is ${types[wrong]}, which is not a type.`);
   return [...types];
 }
 
-const isNoType = (type: string): boolean => !known.has(type);
+const isUnknownType = (type: string): boolean => !known.has(type);
 
 function eventJson({ eventId, type, destination, createdAtMs, deviceId, body, resends }: Event): object {
   return {

@@ -24,7 +24,7 @@ export function extensionSettingsHandlers({ applications }: Pick<GatewayClients,
         remove: noticeEvent === null ? ['noticeEvent'] : [],
       });
       if (noticeEvent && settings?.noticeEvent === undefined) {
-        // During an upgrade, devices of the previous release ignores unknown settings.
+        // During an upgrade, an instance of devices of the previous release may answer; it ignores unknown settings.
         throw new DomainError('unavailable', 'The settings cannot be changed now.', { retryAfterMs: 5000 });
       }
       return settingsAnswer(settings);

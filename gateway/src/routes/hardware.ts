@@ -23,7 +23,9 @@ function hardwareJson({ model, ...h }: GetHardwarePropertiesResponse): object {
   };
 }
 
-/** Hardware properties: the only device call without an application. devices checks the client (rule A3). */
+/**
+ * Hardware properties: the only device call without an application, so the devices service checks the client (rule A3).
+ */
 export function hardwareHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-devices-hardware-properties': async ({ caller, deviceId }) => ({

@@ -27,11 +27,11 @@ export function publishedDocuments(): ReadonlyMap<string, Published> {
   );
 }
 
-/** Answers GET and HEAD, or 304 if the client has the document already (RFC 9110, section 13.1.2). */
+/** Answers GET and HEAD; 304 if the client already has this document (RFC 9110, section 13.1.2). */
 export function sendDocument(ctx: Context, { type, text, etag }: Published): void {
   ctx.set('ETag', etag);
   ctx.set('Cache-Control', `public, max-age=${maxAgeSeconds}`);
-  if (knows(ctx.req.headers['if-none-match'], etag)) {
+  if (matchesEtag(ctx.req.headers['if-none-match'], etag)) {
     ctx.status = 304;
     return;
   }
@@ -43,7 +43,7 @@ export function sendDocument(ctx: Context, { type, text, etag }: Published): voi
 }
 
 /** True if If-None-Match contains the tag; weak comparison. */
-function knows(given: string | undefined, etag: string): boolean {
+function matchesEtag(given: string | undefined, etag: string): boolean {
   if (given === undefined) return false;
   return given.split(',').some((one) => {
     const tag = one.trim();

@@ -4,7 +4,7 @@ import type { Answer } from '../http/answer.ts';
 import { transactionCreated } from './encode.ts';
 import type { Call } from './types.ts';
 
-/** Makes the devices service create an operation's transaction, and returns the transaction. */
+/** Calls the devices service to create the transaction of an operation. Returns the answer with the transaction. */
 export async function operate(
   devices: Pick<GatewayClients['devices'], 'sendOperation'>,
   { applicationId, deviceId, caller }: Call,

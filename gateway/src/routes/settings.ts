@@ -39,7 +39,7 @@ interface LauncherKeys {
   }[];
 }
 
-/** Throws invalid_body for an extra of type int whose value is not an integer or its text. */
+/** Throws invalid_body for an extra of type int whose value is neither an integer nor the text of one. */
 function requireIntegers({ 'key-config': keys }: LauncherKeys): void {
   for (const [key, { 'key-action': action }] of keys.entries()) {
     for (const [extra, given] of (action['action-param']?.extras ?? []).entries()) {
@@ -78,7 +78,7 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
       });
     },
 
-    // Passed on unchanged: the cloud checks only the format (specification API 5).
+    // The configuration is passed on unchanged: the cloud checks only its format (specification API 5).
     'put-v1-applications-devices-apps-launcher-keys': (call) => {
       requireIntegers(bodyOf<LauncherKeys>(call));
       return operate(devices, call, {

@@ -34,17 +34,17 @@ async function* statusList(
   applicationId: string,
 ): AsyncGenerator<string> {
   let afterDeviceId = '';
-  let lead = '{"devices":[';
+  let separator = '{"devices":[';
   for (;;) {
     const page = await devices.listDeviceStatuses({ applicationId, afterDeviceId, limit: pageSize });
     let text = '';
     for (const status of page.statuses) {
-      text += lead + JSON.stringify(statusJson(status));
-      lead = ',';
+      text += separator + JSON.stringify(statusJson(status));
+      separator = ',';
     }
     const last = page.statuses.at(-1);
     if (!page.more || !last) {
-      yield lead === ',' ? `${text}]}` : '{"devices":[]}';
+      yield separator === ',' ? `${text}]}` : '{"devices":[]}';
       return;
     }
     // A page that does not advance would loop forever.

@@ -35,7 +35,10 @@ function attemptJson(attempt: TestAttempt): object {
   };
 }
 
-/** Test callbacks. The body is a documented example, so that nobody can send an impossible callback. */
+/**
+ * Test callbacks. The body is a documented example in which `fields` of the request replaces fields. It must match the
+ * schema of its type, so that no callback is sent that the platform would never send.
+ */
 export function testCallbackHandlers(
   { tests }: Pick<GatewayClients, 'tests'>,
   clock: Clock = systemClock,
@@ -47,7 +50,7 @@ export function testCallbackHandlers(
   const checks = new Map(
     [...types.values()].flatMap((one) => {
       const compiler = compilers.get(one.document);
-      // Errors of the body come from `fields`.
+      // The example is valid, so an invalid value is in `fields` of the request.
       return compiler
         ? [[one.type, bodyValidator(compiler.ofReference(one.bodyRef), '/fields')] as const]
         : [];
@@ -61,12 +64,12 @@ export function testCallbackHandlers(
       if (kind.destination !== destination) {
         throw invalidBody('/destination', `must be ${kind.destination} for this type.`);
       }
-      const shown = kind.examples.find(({ name }) => name === (example ?? kind.examples[0]?.name));
-      if (!shown) throw invalidBody('/example', 'is not an example of this type (GET .../event_types).');
+      const chosen = kind.examples.find(({ name }) => name === (example ?? kind.examples[0]?.name));
+      if (!chosen) throw invalidBody('/example', 'is not an example of this type (GET .../event_types).');
       const { applicationId } = call;
       const body = {
-        ...{ ...shown.body, applicationId },
-        ...('timestamp' in shown.body && { timestamp: clock.now() }),
+        ...{ ...chosen.body, applicationId },
+        ...('timestamp' in chosen.body && { timestamp: clock.now() }),
         ...fields,
         // The caller cannot choose the application.
         applicationId,

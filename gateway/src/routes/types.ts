@@ -18,11 +18,11 @@ export interface Call {
   /** Empty if the path has none. */
   readonly recoveryId: string;
   readonly query: Readonly<Record<string, string | number>>;
-  /** Present if the call has a body; its value is valid by the document. */
+  /** Present if the call has a body; its value matches the schema of the document. */
   readonly body: JsonText | undefined;
   /** The scopes of the caller's token. */
   readonly scopes: ReadonlySet<string>;
-  /** For the services: the caller, and the Idempotency-Key. */
+  /** Client, application and Idempotency-Key of the request, as services expect them. */
   readonly caller: MessageInitShape<typeof CallerSchema>;
 }
 

@@ -9,8 +9,8 @@ import { createPeers, sharesBinding } from './peers.ts';
 import { createShares, type Shares } from './shares.ts';
 
 /**
- * The counts of this gateway. If there may be other gateways, also the sender of reports (`components`) and the
- * receiver (`bindings`, for the host's gRPC port).
+ * Creates the counts of clients' usage at this gateway. If there may be other gateways, also creates the sender of
+ * reports (`components`) and their receiver (`bindings`, for the host's gRPC port).
  */
 export function assembleShares(
   { GATEWAY_PEERS: peers }: { readonly GATEWAY_PEERS: string | undefined },
@@ -27,7 +27,7 @@ export function assembleShares(
   readonly components: readonly Component[];
 } {
   const { security, logger, clock, time } = host;
-  const shares = createShares({ clock, together: peers !== undefined });
+  const shares = createShares({ clock, hasPeers: peers !== undefined });
   if (peers === undefined) return { shares, bindings: [], components: [] };
   const instanceId = `gateway-${randomUUID().slice(0, 8)}`;
   return {

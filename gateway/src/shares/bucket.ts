@@ -6,7 +6,7 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** Maximum overdraft in bursts; further usage of other gateways is ignored. */
+/** Maximum overdraft, as a multiple of the burst; usage of other gateways beyond it is ignored. */
 const maxOverdraftBursts = 4;
 
 /** A token bucket, full at first. Usage of other gateways may overdraw it, because their calls were already made. */
@@ -30,13 +30,13 @@ export class Bucket {
   /** Applies a changed contract. */
   change({ perSecond, burst }: Rate): void {
     if (this.#rate.perSecond === perSecond && this.#rate.burst === burst) return;
-    // The time until now counts with the old rate.
+    // The old rate applies to the time until now.
     this.#refill();
     this.#rate = { perSecond, burst };
     this.#tokens = Math.min(this.#tokens, burst);
   }
 
-  /** Takes one call. Returns false if none is left. */
+  /** Takes a token for one call. Returns false if there is none. */
   take(): boolean {
     this.#refill();
     if (this.#tokens < 1) return false;
@@ -44,7 +44,7 @@ export class Bucket {
     return true;
   }
 
-  /** Subtracts calls that were made elsewhere. */
+  /** Subtracts calls that were already made, down to the maximum overdraft. */
   overdraw(calls: number): void {
     this.#refill();
     this.#tokens = Math.max(this.#tokens - calls, -maxOverdraftBursts * this.#rate.burst);

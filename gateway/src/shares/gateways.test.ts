@@ -77,11 +77,11 @@ test('gateways report the usage of clients to each other', async () => {
 function simulate(count: number) {
   const at = { ms: 0 };
   const clock = { now: () => at.ms };
-  const gateways = Array.from({ length: count }, () => createShares({ clock, together: count > 1 }));
+  const gateways = Array.from({ length: count }, () => createShares({ clock, hasPeers: count > 1 }));
   const reportAll = () => {
     const reports = gateways.map((shares) => shares.takeReports());
     for (const [i, shares] of gateways.entries()) {
-      for (const [from, of] of reports.entries()) if (from !== i) shares.hear(`gateway-${from}`, of);
+      for (const [from, of] of reports.entries()) if (from !== i) shares.addReports(`gateway-${from}`, of);
     }
   };
   const run = (seconds: number, step: () => void) => {

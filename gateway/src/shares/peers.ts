@@ -6,18 +6,18 @@ import type { Component } from '@headset-cloud/runtime/lifecycle.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { reportEveryMs, type Shares, type UsageReport } from './shares.ts';
 
-/** Interval at which the names are resolved again; milliseconds. */
+/** Interval at which the names of the gateways are resolved again; milliseconds. */
 const resolveEveryMs = 5000;
-/** Deadline of a report to a gateway; milliseconds. After it the next report is sent. */
+/** Deadline of a report to a gateway; milliseconds. The next report is sent after the answer or the deadline. */
 const deadlineMs = 1000;
-/** Maximum keys that wait for one gateway; further keys are not reported. */
-const mostWaiting = 20_000;
+/** Maximum number of keys that wait for their report to one gateway; further keys are not reported. */
+const maxWaitingKeys = 20_000;
 
-/** Receiver of other gateways' reports, which are counted here, too. */
+/** Receives the reports of other gateways and counts their usage here, too. */
 export function sharesBinding(shares: Shares, instanceId: string): RpcBinding {
   return bind(SharesService, {
     async tellShares({ instanceId: from, shares: reports }) {
-      if (from !== instanceId) shares.hear(from, reports);
+      if (from !== instanceId) shares.addReports(from, reports);
       return { instanceId };
     },
   });
@@ -26,17 +26,18 @@ export function sharesBinding(shares: Shares, instanceId: string): RpcBinding {
 interface Peer {
   readonly channel: Channel;
   readonly client: Client<typeof SharesService>;
-  /** Usage that is not reported to it yet, by key. */
+  /** Usage that is not reported to this gateway yet, by key. */
   waiting: Map<string, UsageReport>;
   sending: boolean;
-  /** Undefined until known. */
+  /** Whether the last report arrived; undefined before the first report. */
   reached: boolean | undefined;
+  /** True if this address belongs to the reporting gateway itself. */
   isSelf: boolean;
 }
 
 /**
  * Reports the usage of clients at this gateway to the other gateways. The gateways are all addresses of the names in
- * `names` (host:port). This gateway's own address is detected by its answer.
+ * `names` (host:port). The answer to a report contains the receiver's id, by which a gateway detects its own address.
  */
 export function createPeers(options: {
   readonly names: readonly string[];
@@ -86,10 +87,10 @@ export function createPeers(options: {
     try {
       const answer = await peer.client.tellShares({ instanceId, shares: reports });
       peer.isSelf = answer.instanceId === instanceId;
-      if (peer.reached === false) logger.info({ address }, 'another gateway gets usage reports again');
+      if (peer.reached === false) logger.info({ address }, 'usage reports reach another gateway again');
       peer.reached = true;
     } catch (error) {
-      // Not sent again: a late report would count for a later time.
+      // A failed report is not sent again, because its calls would count at a later time than they were made.
       if (peer.reached !== false)
         logger.warn({ address, err: error }, 'another gateway does not get usage reports');
       peer.reached = false;
@@ -104,7 +105,7 @@ export function createPeers(options: {
       if (peer.isSelf) continue;
       for (const share of reports) {
         const before = peer.waiting.get(share.key);
-        if (!before && peer.waiting.size >= mostWaiting) continue;
+        if (!before && peer.waiting.size >= maxWaitingKeys) continue;
         peer.waiting.set(share.key, { ...share, taken: share.taken + (before?.taken ?? 0) });
       }
       if (peer.waiting.size > 0 && !peer.sending) void send(address, peer);

@@ -21,7 +21,7 @@ export const refusals = {
       { policy: 'calls-under-way', quota: limit, concurrent: true },
       underWayRetryMs,
     ),
-  unauthorizedCallers: (perSecond: number, waitMs: number) =>
+  lookups: (perSecond: number, waitMs: number) =>
     refused(
       `Too many rejected calls: at most ${perSecond} a second for applications that are not the client's.`,
       { policy: 'refused-calls', quota: perSecond, windowSeconds: 1 },

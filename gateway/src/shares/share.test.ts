@@ -40,7 +40,7 @@ test('a changed contract applies at once, without a new burst', () => {
 
 test('running calls at other gateways count as long as they are reported', () => {
   const share = new Share('c', rate);
-  share.ask();
+  share.countArrival();
   share.underWay = 4;
   expect(share.mayStart(10, 0)).toBe(true);
   share.addUsage('other', { taken: 0, underWay: 6, asked: 100 }, 1000);
@@ -50,7 +50,7 @@ test('running calls at other gateways count as long as they are reported', () =>
 
 test('a gateway may always use its proportional part of the limit', () => {
   const share = new Share('c', rate);
-  for (let i = 0; i < 100; i++) share.ask();
+  for (let i = 0; i < 100; i++) share.countArrival();
   share.addUsage('other', { taken: 0, underWay: 10, asked: 100 }, 1000);
   share.underWay = 4;
   expect(share.mayStart(10, 0)).toBe(true);

@@ -19,10 +19,10 @@ export interface UsageReport extends Usage {
   readonly burst: number;
 }
 
-/** A lookup whether an application belongs to the client, while devices is called. */
-export interface UnauthorizedCaller {
-  /** Counts the lookup, because the application does not belong to the client. */
-  refused(): void;
+/** An admitted lookup of whether an application belongs to a client. It calls devices. */
+export interface OwnershipLookup {
+  /** Counts the lookup towards the client's limit: the application does not belong to the client. */
+  rejected(): void;
   /** Ends the lookup. */
   end(): void;
 }
@@ -31,40 +31,42 @@ export interface UnauthorizedCaller {
 export interface Shares {
   /** Admits a call of a client to an application; the returned function ends it. */
   enter(clientId: string, applicationId: string, limits: ClientLimits): () => void;
-  /** Admits the lookup whether an application belongs to the client. */
-  unauthorizedCaller(clientId: string): UnauthorizedCaller;
+  /** Admits a lookup of whether an application belongs to the client. */
+  admitLookup(clientId: string): OwnershipLookup;
   /** Admits a changing call for a device. */
   change(clientId: string, deviceId: string, limits: ClientLimits): void;
   /** Ends an interval of `reportEveryMs`. Returns the reports for the other gateways. */
   takeReports(): UsageReport[];
-  hear(instanceId: string, shares: readonly UsageReport[]): void;
+  /** Adds the usage that another gateway reports. */
+  addReports(instanceId: string, reports: readonly UsageReport[]): void;
 }
 
 /** Interval at which gateways report to each other; milliseconds. */
 export const reportEveryMs = 100;
 /** How long a report about running calls is valid; milliseconds. */
 const usageValidMs = 15 * reportEveryMs;
-/** Maximum keys that are counted. When it is reached, the key idle longest is forgotten. */
-const mostShares = 100_000;
+/** Maximum number of keys that are counted. At the maximum, the key idle longest is forgotten. */
+const maxKeys = 100_000;
 /**
- * Lookups of a client for applications that do not belong to it. Each costs devices a call, and the client's share at
- * an application is known only afterwards. A misconfigured client does not reach this limit.
+ * Limit of a client's lookups of applications that do not belong to it. Each lookup is a call to devices. The limits of
+ * the client's contract do not apply yet, because only the lookup returns them. A client with a wrong configuration
+ * does not reach this limit.
  */
-const unauthorizedCallers = { perSecond: 50, burst: 200 };
-/** Maximum concurrent lookups of this kind. */
-const mostLookups = 200;
+const lookupRate = { perSecond: 50, burst: 200 };
+/** Maximum number of concurrent lookups of one client. */
+const maxLookups = 200;
 /** Burst of changing calls for a device, in seconds of its rate. */
 const deviceBurstSeconds = 2;
 
 export function createShares(options: {
   readonly clock: Clock;
-  /** True if there may be other gateways, which get reports. */
-  readonly together: boolean;
+  /** True if there may be other gateways, to which usage is reported. */
+  readonly hasPeers: boolean;
 }): Shares {
-  const { clock, together } = options;
+  const { clock, hasPeers } = options;
   const nowMs = () => monotonicMs(clock);
-  const shares = new LRUCache<string, Share>({ max: mostShares });
-  /** Shares that may have to be reported, with the limit of their running calls. */
+  const shares = new LRUCache<string, Share>({ max: maxKeys });
+  /** Shares that may have usage to report, each with the limit of its running calls. */
   const active = new Map<Share, number>();
 
   function shareOf(key: string, rate: Rate): Share {
@@ -83,8 +85,8 @@ export function createShares(options: {
       if (callsPerSecond === undefined || callsUnderWay === undefined) return () => {};
       const rate = { perSecond: callsPerSecond, burst: limits.callsBurst ?? callsPerSecond };
       const share = shareOf(`c ${clientId} ${applicationId}`, rate);
-      share.ask();
-      if (together) active.set(share, callsUnderWay);
+      share.countArrival();
+      if (hasPeers) active.set(share, callsUnderWay);
       if (!share.mayStart(callsUnderWay, nowMs())) throw refusals.underWay(callsUnderWay);
       if (!share.take()) throw refusals.calls(callsPerSecond, share.bucket.waitMs);
       share.underWay += 1;
@@ -92,19 +94,16 @@ export function createShares(options: {
         share.underWay -= 1;
       };
     },
-    unauthorizedCaller(clientId) {
-      const share = shareOf(`r ${clientId}`, unauthorizedCallers);
-      share.ask();
-      if (together) active.set(share, mostLookups);
-      if (!share.mayStart(mostLookups, nowMs()) || share.bucket.waitMs > 0) {
-        throw refusals.unauthorizedCallers(
-          unauthorizedCallers.perSecond,
-          Math.max(share.bucket.waitMs, reportEveryMs),
-        );
+    admitLookup(clientId) {
+      const share = shareOf(`r ${clientId}`, lookupRate);
+      share.countArrival();
+      if (hasPeers) active.set(share, maxLookups);
+      if (!share.mayStart(maxLookups, nowMs()) || share.bucket.waitMs > 0) {
+        throw refusals.lookups(lookupRate.perSecond, Math.max(share.bucket.waitMs, reportEveryMs));
       }
       share.underWay += 1;
       return {
-        refused: () => share.takeAfterwards(),
+        rejected: () => share.takeAfterwards(),
         end: () => {
           share.underWay -= 1;
         },
@@ -114,24 +113,24 @@ export function createShares(options: {
       if (perSecond === undefined) return;
       const rate = { perSecond, burst: perSecond * deviceBurstSeconds };
       const share = shareOf(`d ${clientId} ${deviceId}`, rate);
-      share.ask();
-      if (together) active.set(share, Number.POSITIVE_INFINITY);
+      share.countArrival();
+      if (hasPeers) active.set(share, Number.POSITIVE_INFINITY);
       if (!share.take()) throw refusals.deviceChanges(perSecond, share.bucket.waitMs);
     },
     takeReports() {
       const reports: UsageReport[] = [];
-      for (const [share, mostUnderWay] of active) {
-        const usage = share.report(mostUnderWay);
+      for (const [share, limitUnderWay] of active) {
+        const usage = share.report(limitUnderWay);
         if (usage) reports.push({ key: share.key, ...usage, ...share.bucket.rate });
         else if (share.isIdle) active.delete(share);
       }
       return reports;
     },
-    hear(instanceId, reports) {
+    addReports(instanceId, reports) {
       const untilMs = nowMs() + usageValidMs;
       for (const { key, perSecond, burst, ...usage } of reports) {
         if (!(perSecond >= 1 && burst >= 1)) continue;
-        // A contract's change reaches gateways at different times, so each gateway uses the limits that it knows.
+        // Gateways learn of a changed contract at different times, so each gateway keeps the limits that it knows.
         const share = shares.get(key) ?? shareOf(key, { perSecond, burst });
         share.addUsage(instanceId, usage, untilMs);
       }

@@ -1,6 +1,6 @@
 import { type GatewayConfig, gatewayConfig } from '../config.ts';
 
-/** Claims of an access token that are read. Issuers differ (docs/operations/issuer.md). */
+/** The claims of an access token that the gateway reads. They depend on the issuer (docs/operations/issuer.md). */
 export interface ClaimRules {
   /** Claims that may contain the client. The first claim that a token has counts. */
   readonly clientClaims: readonly string[];
@@ -59,7 +59,7 @@ export function scopesOf(claims: Claims, { scopeClaims, scopePrefix }: ClaimRule
 }
 
 /** True if a token is for `audience`. */
-export function isFor(audience: string, { aud }: Claims, rules: ClaimRules): boolean {
+export function isForAudience(audience: string, { aud }: Claims, rules: ClaimRules): boolean {
   if (aud === undefined) return rules.acceptsMissingAudience;
   return Array.isArray(aud) ? aud.includes(audience) : aud === audience;
 }

@@ -1,6 +1,6 @@
 import { withinTime } from '@headset-cloud/outbound/time-limit.ts';
 
-/** Fetches a JSON document with limits of size and time. Redirects are rejected, because the address is configured. */
+/** Fetches a JSON document with limits of size and time. Rejects redirects, so that only the configured URL is read. */
 export async function fetchJson(
   url: string,
   options: { timeoutMs: number; limitBytes: number; fetch: typeof globalThis.fetch },
@@ -26,7 +26,7 @@ async function load(
   let size = 0;
   for await (const chunk of response.body) {
     size += chunk.byteLength;
-    // Leaving the loop cancels the body.
+    // The error ends the loop, which cancels the body.
     if (size > options.limitBytes) throw new Error(`${url} answered more than ${options.limitBytes} bytes`);
     chunks.push(chunk);
   }

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto';
 
-/** Signature algorithms that access tokens may use (rule C11): only asymmetric ones. */
+/** Signature algorithms that access tokens may use (rule C11). All are asymmetric. */
 export const algorithms = [
   'RS256',
   'RS384',
@@ -19,7 +19,7 @@ export type Algorithm = (typeof algorithms)[number];
 export interface SigningKey {
   readonly kid: string | undefined;
   readonly key: KeyObject;
-  /** Algorithms that the key may verify: those of its kind, or the single one that the issuer names. */
+  /** Algorithms that the key may verify: those of its kind, or the single algorithm that the issuer names. */
   readonly algorithms: ReadonlySet<Algorithm>;
 }
 
@@ -34,7 +34,7 @@ const keyLimit = 100;
 
 /**
  * The usable keys of a JWKS document: public RSA keys of at least 2048 bits and EC keys of the three curves, for
- * signatures. Others are ignored, because an issuer may publish keys for other uses. Throws if the document is not a
+ * signatures. Ignores other keys, because an issuer may publish keys for other uses. Throws if the document is not a
  * JWKS.
  */
 export function signingKeys(document: unknown): SigningKey[] {
@@ -58,9 +58,9 @@ function signingKey(jwk: unknown): SigningKey | undefined {
   } catch {
     return undefined;
   }
-  const fitting = algorithmsOf(key).filter((a) => alg === undefined || a === alg);
-  if (fitting.length === 0) return undefined;
-  return { kid: typeof kid === 'string' ? kid : undefined, key, algorithms: new Set(fitting) };
+  const usable = algorithmsOf(key).filter((a) => alg === undefined || a === alg);
+  if (usable.length === 0) return undefined;
+  return { kid: typeof kid === 'string' ? kid : undefined, key, algorithms: new Set(usable) };
 }
 
 function algorithmsOf(key: KeyObject): Algorithm[] {

@@ -25,9 +25,9 @@ export interface KeySetOptions {
 }
 
 /**
- * The issuer's public keys (rule C11). They are fetched on first use (or before by `refresh`) and cached. They are
- * fetched again when they are old, and, with a rate limit, when a token has an unknown key or a wrong signature. While
- * the issuer is unavailable the cached keys are used. ADR 0062 explains why this is not a library.
+ * The issuer's public keys (rule C11). The first use or `refresh` fetches them, and they are cached. They are fetched
+ * again when they are old, and, with a rate limit, when a token has an unknown key or a wrong signature. While the
+ * issuer is unavailable, the cached keys stay in use. ADR 0062 explains why no library is used.
  */
 export class KeySet {
   readonly #options: Required<Omit<KeySetOptions, 'jwksUri'>> & Pick<KeySetOptions, 'jwksUri'>;
@@ -37,6 +37,7 @@ export class KeySet {
   /** Reason of the last failed fetch. */
   #failure: string | undefined;
   #fetching: Promise<void> | undefined;
+  /** Number of fetches that found a key withdrawn or replaced. */
   #generation = 0;
 
   constructor(options: KeySetOptions) {
@@ -51,7 +52,10 @@ export class KeySet {
     };
   }
 
-  /** Changes whenever a key may have been withdrawn. Tokens that were verified before must then be verified again. */
+  /**
+   * Changes when the issuer no longer publishes a key. Tokens that were verified at another generation must be verified
+   * again. Reading it starts a fetch if the keys are old.
+   */
   get generation(): number {
     this.#refreshWhenOld();
     return this.#generation;
@@ -75,17 +79,17 @@ export class KeySet {
   get warnings(): readonly Warning[] {
     if (!this.#failure) return [];
     const age = this.ageSeconds;
-    const then =
+    const effect =
       age === undefined
         ? 'no access token can be checked, calls get 503'
         : `the keys of ${Math.round(age)} s ago stay in use`;
-    const message = `${this.#options.issuer}: ${this.#failure}; ${then}`;
+    const message = `${this.#options.issuer}: ${this.#failure}; ${effect}`;
     return [{ name: 'issuer_unavailable', message }];
   }
 
   /**
-   * The key for a token's header; undefined if the issuer has none. Throws unavailable if no keys can be fetched, or
-   * the last fetch for an unknown key failed.
+   * Returns the key for a token's header; undefined if the issuer has none. Throws unavailable if there are no keys, or
+   * if the key is unknown and the last fetch failed.
    */
   async find(kid: string | undefined, algorithm: Algorithm): Promise<SigningKey | undefined> {
     if (!this.#keys) {
@@ -102,8 +106,9 @@ export class KeySet {
   }
 
   /**
-   * The key that the issuer currently publishes with the key id of `old`; undefined if it is still `old`. Called when a
-   * signature is wrong, because some issuers replace a key with the same id. Fetches the keys, with a rate limit.
+   * Returns the key that the issuer now publishes with the key id of `old`; undefined if that key is `old` or there is
+   * none. Called when a signature is wrong, because some issuers replace a key without changing its id. Fetches the
+   * keys first, with a rate limit.
    */
   async replacementOf(old: SigningKey, algorithm: Algorithm): Promise<SigningKey | undefined> {
     await this.#fetchThrottled();
@@ -113,16 +118,16 @@ export class KeySet {
 
   /** Makes at most one fetch in `cooldownMs`, or in `retryMs` while fetches fail. Waits for a running fetch. */
   async #fetchThrottled(): Promise<void> {
-    const wait = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
-    if (this.#mayTry(wait)) await this.#fetch();
+    const waitMs = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
+    if (this.#mayTry(waitMs)) await this.#fetch();
     else await this.#fetching;
   }
 
   #pick(kid: string | undefined, algorithm: Algorithm): SigningKey | undefined {
-    const fitting = (this.#keys ?? []).filter((k) => k.algorithms.has(algorithm));
-    if (kid !== undefined) return fitting.find((k) => k.kid === kid);
+    const usable = (this.#keys ?? []).filter((k) => k.algorithms.has(algorithm));
+    if (kid !== undefined) return usable.find((k) => k.kid === kid);
     // Without a key id exactly one key must match.
-    return fitting.length === 1 ? fitting[0] : undefined;
+    return usable.length === 1 ? usable[0] : undefined;
   }
 
   /** Monotonic clock, because a wall clock that is set back must not prolong the use of old keys. */
@@ -130,6 +135,7 @@ export class KeySet {
     return monotonicMs(this.#options.clock);
   }
 
+  /** True if no fetch is running and the last one began at least `waitMs` ago. */
   #mayTry(waitMs: number): boolean {
     return !this.#fetching && this.#nowMs() - this.#triedAt >= waitMs;
   }
@@ -140,7 +146,7 @@ export class KeySet {
       void this.#fetch();
   }
 
-  /** Never rejects: a failure is logged and stored. */
+  /** Fetches the keys. Never rejects: a failure is logged and stored. */
   #fetch(): Promise<void> {
     this.#triedAt = this.#nowMs();
     this.#fetching = this.#load()
@@ -151,17 +157,18 @@ export class KeySet {
           if (this.#failure) {
             this.#options.logger.info(
               { issuer: this.#options.issuer },
-              "the issuer's keys are fetched again",
+              "the issuer's keys can be fetched again",
             );
           }
           this.#failure = undefined;
           this.#fetchedAt = this.#nowMs();
-          const stays = (old: SigningKey) => keys.some((k) => k.kid === old.kid && k.key.equals(old.key));
-          if (!before.every(stays)) this.#generation++;
+          const isPublished = (old: SigningKey) =>
+            keys.some((k) => k.kid === old.kid && k.key.equals(old.key));
+          if (!before.every(isPublished)) this.#generation++;
         },
         (error) => {
           const reason = failureReason(error);
-          // The fetch is retried every second.
+          // Logs only a changed reason, because the fetch is retried every second.
           if (reason !== this.#failure) {
             this.#options.logger.warn(
               { issuer: this.#options.issuer, err: error },

@@ -3,12 +3,12 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { unauthenticated } from '../http/errors.ts';
-import { type ClaimRules, clientOf, defaultClaimRules, isFor, scopesOf } from './claims.ts';
+import { type ClaimRules, clientOf, defaultClaimRules, isForAudience, scopesOf } from './claims.ts';
 import { type Algorithm, algorithms, type SigningKey } from './jwks.ts';
 import type { KeySet } from './key-set.ts';
 import type { Principal, TokenVerifier } from './types.ts';
 
-/** Tolerated clock difference; seconds. */
+/** Tolerated difference between the clocks of the issuer and this machine; seconds. */
 const leewayS = 60;
 const tokenLimit = 8192;
 
@@ -56,8 +56,8 @@ function readHeader(token: string): Header {
 }
 
 /**
- * Rejects a token that was issued in the future, like a token with a future `nbf`. RFC 9068 leaves it open. Either the
- * issuer's clock is wrong, or the token was made to begin later. `iat` may be absent, like `nbf`.
+ * Rejects a token that was issued in the future, like a token with a future `nbf`. RFC 9068 does not require this
+ * check. Such a time means that the issuer's clock is wrong, or that the token is not valid yet. `iat` may be absent.
  */
 function checkIssueTime(iat: unknown, nowS: number): void {
   if (iat === undefined) return;
@@ -69,7 +69,7 @@ function isWrongSignature(error: unknown): boolean {
   return error instanceof jwt.JsonWebTokenError && error.message === 'invalid signature';
 }
 
-function refusal(error: unknown): Error {
+function rejectionOf(error: unknown): Error {
   if (error instanceof jwt.TokenExpiredError) return unauthenticated('the token has expired');
   if (error instanceof jwt.NotBeforeError) return unauthenticated('the token is not valid yet');
   const message = (error as Error).message;
@@ -88,7 +88,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (!found) throw unauthenticated('the signing key is not known');
     let generation = keys.generation;
     const nowS = Math.floor(clock.now() / 1000);
-    const claimsBy = ({ key }: SigningKey) =>
+    const verifyWith = ({ key }: SigningKey) =>
       jwt.verify(token, key, {
         algorithms: [algorithm],
         issuer: options.issuer,
@@ -98,25 +98,26 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     let claims: jwt.JwtPayload;
     try {
       try {
-        claims = claimsBy(found);
+        claims = verifyWith(found);
       } catch (error) {
         if (!isWrongSignature(error)) throw error;
         const replacement = await keys.replacementOf(found, algorithm);
         if (!replacement) throw error;
         generation = keys.generation;
-        claims = claimsBy(replacement);
+        claims = verifyWith(replacement);
       }
     } catch (error) {
-      throw refusal(error);
+      throw rejectionOf(error);
     }
     if (typeof claims !== 'object' || typeof claims.exp !== 'number') {
       throw unauthenticated('the token has no expiry');
     }
-    if (!isFor(options.audience, claims, rules)) throw unauthenticated('the token is for another audience');
+    if (!isForAudience(options.audience, claims, rules))
+      throw unauthenticated('the token is for another audience');
     checkIssueTime(claims['iat'], nowS);
     const clientId = clientOf(claims, rules);
     if (clientId === undefined) throw unauthenticated('the token names no client');
-    // Only for the audit records; an implausible id is left out.
+    // The token's id is only for audit records, so an invalid id does not reject the token.
     const { jti } = claims;
     const tokenId = typeof jti === 'string' && jti.length <= 256 ? jti : '';
     const principal = { clientId, scopes: scopesOf(claims, rules), tokenId };

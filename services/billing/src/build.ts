@@ -39,17 +39,17 @@ import { createUsageStore } from './store/usage.ts';
 /** The billing service: plans, metered usage, monthly bills. */
 export function buildBilling(ctx: ServiceContext, config: BillingConfig): Service {
   const { store, clock, log } = ctx;
-  const used = store.collection<UsageDocument>(collections.usage);
+  const usageDocuments = store.collection<UsageDocument>(collections.usage);
   const sheets = store.collection<SheetDocument>(collections.sheets);
-  const usage = createUsageStore(used, sheets);
+  const usage = createUsageStore(usageDocuments, sheets);
   const activity = createActivityStore(store.collection<LifecycleDocument>(collections.lifecycle));
   const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
   const frozen = createFrozenBills(store.collection<BillDocument>(collections.bills));
   const sources = { usage, activity, plans, frozen, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
   const metrics = createMetrics(ctx.metrics);
-  const records = (ctx.database ?? (() => store))(auditDatabase);
-  const recordDocuments = records.collection<RecordDocument>(recordsCollection);
-  const auditStore = createAuditStore(recordDocuments, clock);
+  const auditDatabaseStore = (ctx.database ?? (() => store))(auditDatabase);
+  const auditRecords = auditDatabaseStore.collection<RecordDocument>(recordsCollection);
+  const auditStore = createAuditStore(auditRecords, clock);
   const { logger } = ctx;
   const audit = createAuditOutbox({
     ...{ log, clock, logger },
@@ -57,8 +57,8 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
     collections: auditedCollections.map((name) => store.collection(name)),
   });
   const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, clock });
-  const old = oldUsage(
-    { usage: used, sheets },
+  const oldUsageKind = oldUsage(
+    { usage: usageDocuments, sheets },
     config.BILLING_KEEP_USAGE_DAYS * dayMs,
     async (applicationId, month) => {
       if (await frozen.get(applicationId, month)) return;
@@ -67,14 +67,14 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   );
   const retention = createRetention({
     ...{ store, config, clock, logger },
-    kinds: [old, oldRecords(recordDocuments, config.BILLING_KEEP_AUDIT_DAYS * dayMs)],
+    kinds: [oldUsageKind, oldRecords(auditRecords, config.BILLING_KEEP_AUDIT_DAYS * dayMs)],
     metrics: ctx.metrics,
   });
   let running: RunningSubscription[] = [];
-  const usageByLog = readinessByLog('usage and audit records', () =>
+  const logReadiness = readinessByLog('usage and audit records', () =>
     running.length === 0
       ? 'not started'
-      : running.map((part) => part.notReady()).find((reason) => reason !== undefined),
+      : running.map((subscription) => subscription.notReady()).find((reason) => reason !== undefined),
   );
 
   return {
@@ -83,7 +83,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
     admin: [...adminBindings({ ...sources, audit }), auditAdmin(auditStore)],
     async start() {
       await prepared(ctx, billingSteps);
-      if (ctx.database) await prepared({ ...ctx, store: records }, auditSteps);
+      if (ctx.database) await prepared({ ...ctx, store: auditDatabaseStore }, auditSteps);
       await log.ensureTopics([topics.usage, topics.deviceLifecycle, topics.audit]);
       running = [
         await log.subscribe({
@@ -106,7 +106,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
       await Promise.all([audit.stop(), ...running.map((subscription) => subscription.close())]);
       running = [];
     },
-    notReady: () => usageByLog.notReady() ?? keeper.notReady(),
-    warnings: usageByLog.warnings,
+    notReady: () => logReadiness.notReady() ?? keeper.notReady(),
+    warnings: logReadiness.warnings,
   };
 }

@@ -17,27 +17,28 @@ export interface BillSources {
 }
 
 /**
- * Adds up an application's month from the records (rule B11), which are read as streams. An earlier month has the plans
- * of its end, the current month has the current plans. A future month is empty. The bill of a month whose usage was
- * deleted is the frozen bill.
+ * Computes an application's bill for a month from the records (rule B11), which are read as streams. An earlier month
+ * has the plans at its end, the current month has the current plans. The bill of a future month is empty. If the
+ * usage of the month was deleted, returns the frozen bill.
  */
 export async function makeBill(sources: BillSources, applicationId: string, month: Month): Promise<Bill> {
   const { usage, activity, plans, frozen, clock, zone } = sources;
   const nowMs = clock.now();
   const span = spanOf(month, zone);
   const sum = new BillSum(span);
-  const toNow = compareMonths(month, monthAt(nowMs, zone));
-  if (toNow > 0) return sum.bill(false);
-  const read = async () => (toNow < 0 ? await frozen.get(applicationId, month) : undefined);
-  const before = await read();
-  if (before) return before;
+  const comparedToNow = compareMonths(month, monthAt(nowMs, zone));
+  if (comparedToNow > 0) return sum.bill(false);
+  const readFrozen = async () => (comparedToNow < 0 ? await frozen.get(applicationId, month) : undefined);
+  const frozenBill = await readFrozen();
+  if (frozenBill) return frozenBill;
   for await (const record of usage.around(applicationId, month)) sum.addUsage(record);
   for await (const change of activity.changes(applicationId)) sum.addChange(change);
-  // Plans that were put in this millisecond are in force.
-  const plansAtMs = toNow === 0 ? Number.POSITIVE_INFINITY : span.toMs;
+  // For the current month all stored plans are in force, also plans that were stored in this millisecond.
+  const plansAtMs = comparedToNow === 0 ? Number.POSITIVE_INFINITY : span.toMs;
   for await (const { deviceId, history } of plans.histories(applicationId)) {
     sum.addPlans(deviceId, plansBefore(history, plansAtMs));
   }
-  // Usage that was deleted during the read was frozen before.
-  return (await read()) ?? sum.bill(toNow === 0);
+  // Retention freezes the bill before it deletes usage. If it deleted usage during this computation, the bill is frozen
+  // now.
+  return (await readFrozen()) ?? sum.bill(comparedToNow === 0);
 }

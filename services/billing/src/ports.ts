@@ -15,12 +15,12 @@ export interface UsageStore {
     usages: readonly Usage[],
     auditRecord?: PendingAuditRecord,
   ): Promise<{ added: number; conflicting: ReadonlySet<string> }>;
-  /** All usage that may lie in the month, in any order; may include usage of adjacent months. */
+  /** All usage of the month, in any order. May also return usage of adjacent months. */
   around(
     applicationId: string,
     month: Month,
   ): AsyncIterable<Pick<Usage, 'deviceId' | 'kind' | 'startedAtMs' | 'durationMs'>>;
-  /** The usage that lies in the month, oldest first. */
+  /** A page of the usage of the month, oldest first. */
   list(
     applicationId: string,
     month: Month,
@@ -31,7 +31,7 @@ export interface UsageStore {
 
 /** Activations and deactivations, as consumed from events. */
 export interface ActivityStore {
-  /** Idempotent by device, epoch and kind; in any order. */
+  /** Stores changes. Idempotent by device, epoch and kind. The order of the changes does not matter. */
   record(changes: readonly LifecycleChange[]): Promise<void>;
   /** All changes of an application, by device and activation epoch. */
   changes(applicationId: string): AsyncIterable<LifecycleChange>;
@@ -47,15 +47,15 @@ export interface PlansStore {
     nowMs: number,
     record: PendingAuditRecord,
   ): Promise<void>;
-  /** Ordered by device. */
+  /** Plan histories of the application's devices, ordered by device. */
   histories(
     applicationId: string,
   ): AsyncIterable<{ readonly deviceId: string; readonly history: readonly PlansEntry[] }>;
 }
 
-/** Bills that later records do not change (ADR 0045). */
+/** Stored bills of months whose usage is or will be deleted. Later records do not change them (ADR 0045). */
 export interface FrozenBills {
   get(applicationId: string, month: Month): Promise<Bill | undefined>;
-  /** Stores a bill. The first bill of an application's month counts. */
+  /** Stores a bill. If the application's month has a bill already, that bill stays. */
   freeze(applicationId: string, month: Month, bill: Bill): Promise<void>;
 }

@@ -11,7 +11,7 @@ const kinds: Readonly<Record<UsageKind, WireKind>> = {
   speechRecognition: WireKind.SPEECH_RECOGNITION,
 };
 
-/** Usage as it comes in events and from operators. Throws `invalid_argument` that says what is wrong. */
+/** Reads usage from an event or from an operator's call. Throws `invalid_argument`; the message states the rule. */
 export function usageOfMessage(event: UsageEvent): Usage {
   const { usageId, applicationId, deviceId } = event;
   const { reportedStartedAtMs } = event;

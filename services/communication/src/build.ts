@@ -92,8 +92,8 @@ export function buildCommunication(
   const recordingDocuments = store.collection<RecordingDocument>(collections.recordings);
   const recordings = createRecordingStore(recordingDocuments, secrets, keepMs);
   const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock });
-  const answers = store.collection<IdempotencyDocument>(collections.idempotency);
-  const idempotency = createIdempotency({ collection: answers, secrets, clock });
+  const idempotencyDocuments = store.collection<IdempotencyDocument>(collections.idempotency);
+  const idempotency = createIdempotency({ collection: idempotencyDocuments, secrets, clock });
   const audit = createAuditOutbox({
     ...{ log, clock, logger },
     metrics: ctx.metrics,
@@ -107,17 +107,17 @@ export function buildCommunication(
 
   const stallMs = config.COMMUNICATION_UPLOAD_STALL_MS;
   const { stallTime = systemTime } = overrides;
-  // Stalls are detected by watching bytes; undici's own time-outs cover only some phases. The number of connections has
-  // no limit of its own: a request that waits for another recording's connection would count as stalled.
+  // watchStalls detects stalls by the transferred bytes; undici's time-outs cover only some phases. The agents do not
+  // limit the number of connections: a request that waits for a free connection would count as stalled.
   const agent = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
-  const reach = { connectTimeoutMs, proxy: egressProxyOf(config) };
-  const archiveAgent = new Agent({ ...agent, connect: createConfiguredConnector(reach) });
+  const connectOptions = { connectTimeoutMs, proxy: egressProxyOf(config) };
+  const archiveAgent = new Agent({ ...agent, connect: createConfiguredConnector(connectOptions) });
   const storageAgent = new Agent({
     ...agent,
     connect: createConnector({
       rules: addressRules(parseNetworks(config.COMMUNICATION_ALLOW_ADDRESSES)),
       resolve: overrides.resolve ?? createResolver(connectTimeoutMs),
-      ...reach,
+      ...connectOptions,
     }),
   });
   const uploader = countedUploader(metrics, {
@@ -171,8 +171,12 @@ export function buildCommunication(
   const sweeper = repeat("the sweep of Sora's events", config.COMMUNICATION_SWEEP_MS, logger, () =>
     processor.sweep(),
   );
-  const silent = repeat('the billing of silent connections', config.COMMUNICATION_SWEEP_MS, logger, () =>
-    billSilent({ ...{ connections, channels, log, clock, logger }, onBilled: metrics.silentConnection }),
+  const silentBilling = repeat(
+    'the billing of silent connections',
+    config.COMMUNICATION_SWEEP_MS,
+    logger,
+    () =>
+      billSilent({ ...{ connections, channels, log, clock, logger }, onBilled: metrics.silentConnection }),
   );
   const webhooks = createWebhookServer({
     listen: config.COMMUNICATION_LISTEN,
@@ -210,13 +214,13 @@ export function buildCommunication(
         },
       }),
     ],
-    sealed: [sealedUrls(recordingDocuments), sealedAnswers(answers)],
+    sealed: [sealedUrls(recordingDocuments), sealedAnswers(idempotencyDocuments)],
     webhookPort: () => webhooks.port(),
     async start() {
       await prepared(ctx, communicationSteps);
       await log.ensureTopics([topics.notifications, topics.usage, topics.audit]);
       sweeper.start();
-      silent.start();
+      silentBilling.start();
       audit.start();
       worker.start();
       await webhooks.start();
@@ -225,9 +229,9 @@ export function buildCommunication(
     beginDrain: () => webhooks.beginDrain(),
     async stop(forMs) {
       started = false;
-      // Half of the time, because received webhooks must still be processed.
+      // Half of the time; the other half is for the processing of received webhooks.
       await webhooks.stop(forMs === undefined ? undefined : forMs / 2);
-      await Promise.all([sweeper.stop(), silent.stop(), audit.stop()]);
+      await Promise.all([sweeper.stop(), silentBilling.stop(), audit.stop()]);
       await processor.drain();
       await worker.stop();
       await uploader.close();

@@ -1,4 +1,4 @@
-import { parseNetworks, refuseThisMachine } from '@headset-cloud/outbound/address-rules.ts';
+import { parseNetworks, rejectThisMachine } from '@headset-cloud/outbound/address-rules.ts';
 import { egressConfig } from '@headset-cloud/outbound/egress-config.ts';
 import { address, type ConfigOf, integer, text } from '@headset-cloud/runtime/config.ts';
 
@@ -152,7 +152,7 @@ export const communicationConfig = {
       doc: 'Addresses that are not public, but to which recordings may be uploaded: networks, separated by commas. In production no network of the machine itself (127.0.0.0/8, ::1/128).',
       example: '10.20.0.0/16,fd00:20::/64',
     }),
-    productionCheck: refuseThisMachine,
+    productionCheck: rejectThisMachine,
     parse: (value: string): string => {
       parseNetworks(value);
       return value;

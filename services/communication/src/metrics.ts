@@ -13,13 +13,13 @@ import type { Receipt } from './webhook/receive.ts';
 
 export interface CommunicationMetrics {
   webhook(outcome: Receipt | 'refused'): void;
-  /** The run of a recording's upload has ended. */
+  /** Counts a recording that has ended. */
   recording(outcome: RunOutcome['end']): void;
-  /** One attempt to send a part or a whole file has ended. */
+  /** Counts an attempt to send a part or a whole file. */
   sent(outcome: UploadResult['outcome'], bytes: number): void;
-  /** A connection was billed without a 'destroyed' event. */
+  /** Counts a connection that was billed without a 'destroyed' event. */
   silentConnection(): void;
-  /** A time of Sora is not plausible and is not used (rule A24). */
+  /** Counts a time of Sora that is not plausible and not used (rule A24). */
   timeReplaced(time: SoraTime, why: Implausible): void;
   /** Counts a call for a channel. `error`: the reason if there is no channel. */
   channel(error?: unknown): void;

@@ -1,6 +1,6 @@
 import type { ConfigOf } from '@headset-cloud/runtime/config.ts';
 
-/** Keys of the connectivity service: none. */
+/** Settings of the connectivity service, which has none of its own. */
 export const connectivityConfig = {} as const;
 
 export type ConnectivityConfig = ConfigOf<typeof connectivityConfig>;

@@ -105,7 +105,7 @@ type AddressesOf = (name: string) => Promise<{ readonly address: string; readonl
 export interface Instance {
   /** Service name, with a number from the second process on: notifier, notifier-2. */
   readonly name: string;
-  /** Addresses to try for it. */
+  /** Addresses to try for the process. */
   readonly addresses: readonly string[];
 }
 
@@ -216,8 +216,8 @@ export function callAdmin<S extends DescService, A>(
     request.header.set(operatorHeaders.requestId, randomUUID());
     return next(request);
   };
-  const tried = async (position: number): Promise<A> => {
-    const baseUrl = addresses[position] as string;
+  const callAt = async (index: number): Promise<A> => {
+    const baseUrl = addresses[index] as string;
     const transport = createConnectTransport({
       baseUrl,
       httpVersion: '1.1',
@@ -229,14 +229,14 @@ export function callAdmin<S extends DescService, A>(
     } catch (error) {
       // The call had no effect (for example, no pod of the Kubernetes Service is ready), so the next address may be
       // tried.
-      if (neverReached(error) && position + 1 < addresses.length) return tried(position + 1);
+      if (neverReached(error) && index + 1 < addresses.length) return callAt(index + 1);
       if (ConnectError.from(error).code === Code.Unimplemented && !(error instanceof CliError)) {
         throw await explainMissing(error, method, { service, baseUrl, token, timeoutMs });
       }
-      throw explain(error, method, { service, tried: addresses.slice(0, position + 1), timeoutMs });
+      throw explain(error, method, { service, tried: addresses.slice(0, index + 1), timeoutMs });
     }
   };
-  return tried(0);
+  return callAt(0);
 }
 
 /** Result for a process that does not report its status. */
@@ -349,7 +349,7 @@ function explain(
         exitCodes.unauthenticated,
         `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes restart the operators' pod to load the current token.`,
       );
-    // Operators' calls never return this error; the public API returns it for every unknown path.
+    // No operators' listener returns PermissionDenied. The public API returns it for every unknown path.
     case Code.PermissionDenied:
       return new CliError(exitCodes.unreachable, notTheListener(service, where));
     default:

@@ -117,7 +117,7 @@ export function buildProgram(surroundings: Surroundings): Command {
         ),
       ),
     );
-  // Also before commands that leave no record, so that the mistake is found early.
+  // Checks the operator's name before every command, also before a command without an audit record.
   program.hook('preAction', () => void operatorName(program.opts(), surroundings.env));
   const session = createSession(program, surroundings);
   addDevelopers(program, session);

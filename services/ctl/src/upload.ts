@@ -8,7 +8,7 @@ import { CliError, exitCodes, refusedError } from '@headset-cloud/cli/exit-codes
 import { visible } from '@headset-cloud/cli/output.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
 
-/** Declared size and hash of a content. */
+/** Declared size and hash of the content. */
 export interface Expected {
   readonly sizeBytes: number;
   /** In lower case. */
@@ -25,8 +25,8 @@ export interface UploadOptions {
 }
 
 /**
- * Streams a content to a signed URL in one PUT. A content that does not match the declaration is never sent completely,
- * so the storage does not store it. Throws CliError with the storage's answer.
+ * Streams the content to a signed URL in one PUT. If the content does not match the declaration, the PUT is not
+ * completed, so that the storage does not store it. Throws CliError with the storage's answer.
  */
 export async function upload(url: string, content: Readable, options: UploadOptions): Promise<void> {
   const { what, expected } = options;
@@ -43,29 +43,29 @@ export async function upload(url: string, content: Readable, options: UploadOpti
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve).once('error', reject);
   });
-  // An error of the content, because the request only shows that the stream ended. After a failure of the request, the
-  // pipeline ends the content with that failure.
-  let wrong: Error | undefined;
+  // Error of the content: the request only reports that its stream ended. After a failure of the request, an error of
+  // the content is ignored, because the pipeline ends the content with that failure.
+  let contentError: Error | undefined;
   content.once('error', (cause) => {
     if (request.destroyed) return;
     const reason = `${what} cannot be read: ${cause.message}. Nothing was stored.`;
-    wrong = refusedError(reason, { cause });
+    contentError = refusedError(reason, { cause });
   });
-  const exact = exactly(what, expected).once('error', (error) => {
-    if (!request.destroyed) wrong ??= error;
+  const checked = checkedContent(what, expected).once('error', (error) => {
+    if (!request.destroyed) contentError ??= error;
   });
   try {
     // Only the response counts, not how sending ended. An error response may arrive before all was sent, and a server
     // may close the connection after its response. A content that does not match the declaration ends the request.
-    pipeline(content, exact, request).catch(() => {});
+    pipeline(content, checked, request).catch(() => {});
     const answer = await answered;
-    const said = (await text(answer)).trim();
+    const answerText = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) {
-      throw refusedError(`The upload was rejected (${status}): ${visible(cut(said, 500))}`);
+      throw refusedError(`The upload was rejected (${status}): ${visible(cut(answerText, 500))}`);
     }
   } catch (error) {
-    if (error instanceof CliError || wrong) throw wrong ?? error;
+    if (error instanceof CliError || contentError) throw contentError ?? error;
     throw new CliError(
       exitCodes.unreachable,
       `The upload to ${where} failed: ${(error as Error).message}. It is safe to repeat.`,
@@ -76,8 +76,11 @@ export async function upload(url: string, content: Readable, options: UploadOpti
   }
 }
 
-/** Passes a content through; the last piece only if all of it matches the declaration. Ends with CliError otherwise. */
-function exactly(what: string, { sizeBytes, sha256 }: Expected): Transform {
+/**
+ * Passes the content through. The last piece is passed only if size and hash match the declaration; otherwise the
+ * stream ends with a CliError.
+ */
+function checkedContent(what: string, { sizeBytes, sha256 }: Expected): Transform {
   const hash = createHash('sha256');
   const wrong = (how: string) => refusedError(`${what} ${how}. Nothing was stored.`);
   let seenBytes = 0;

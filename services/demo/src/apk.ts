@@ -56,23 +56,29 @@ export function withSigningBlock(zip: Buffer, schemeId = 0x7109871a): Buffer {
   const end = zip.length - 22;
   const directory = zip.readUInt32LE(end + 16);
   // One signer: signed data (digests, certificates, attributes), signatures, public key.
-  const signer = prefixed(prefixed(prefixed(), prefixed(), prefixed()), prefixed(), prefixed());
-  const value = Buffer.concat([words(schemeId), prefixed(signer)]);
-  const pair = Buffer.concat([longs(value.length), value]);
-  const size = longs(pair.length + 8 + 16);
+  const signer = lengthPrefixed(
+    lengthPrefixed(lengthPrefixed(), lengthPrefixed(), lengthPrefixed()),
+    lengthPrefixed(),
+    lengthPrefixed(),
+  );
+  const value = Buffer.concat([uint32s(schemeId), lengthPrefixed(signer)]);
+  const pair = Buffer.concat([uint64(value.length), value]);
+  const size = uint64(pair.length + 8 + 16);
   const block = Buffer.concat([size, pair, size, Buffer.from('APK Sig Block 42')]);
   const moved = Buffer.from(zip.subarray(end));
   moved.writeUInt32LE(directory + block.length, 16);
   return Buffer.concat([zip.subarray(0, directory), block, zip.subarray(directory, end), moved]);
 }
 
-function prefixed(...parts: readonly Buffer[]): Buffer {
+function lengthPrefixed(...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
-  return Buffer.concat([words(content.length), content]);
+  return Buffer.concat([uint32s(content.length), content]);
 }
 
 const androidNamespace = 'http://schemas.android.com/apk/res/android';
+/** No string, and no namespace. */
 const none = 0xffffffff;
+const booleanTrue = 0xffffffff;
 const typeString = 0x03;
 const typeDecimal = 0x10;
 const typeBoolean = 0x12;
@@ -86,7 +92,7 @@ export function makeManifest(options: {
   utf8?: boolean;
   splits?: SplitAttributes;
 }): Buffer {
-  // The resource ids name the first strings.
+  // The first strings are the names of the resource ids, in the same order.
   const strings = [
     'versionCode',
     'versionName',
@@ -97,41 +103,43 @@ export function makeManifest(options: {
     'manifest',
     'package',
   ];
-  const at = (text: string) => {
+  const indexOf = (text: string) => {
     if (!strings.includes(text)) strings.push(text);
     return strings.indexOf(text);
   };
   const { split, isSplitRequired, requiredSplitTypes } = options.splits ?? {};
-  const namespace = at(androidNamespace);
+  const namespace = indexOf(androidNamespace);
   const attribute = (ns: number, name: string, type: number, raw: number, data: number) =>
-    words(ns, at(name), raw, 0x08 | (type << 24), data);
+    uint32s(ns, indexOf(name), raw, 0x08 | (type << 24), data);
   const text = (ns: number, name: string, value: string) =>
-    attribute(ns, name, typeString, at(value), at(value));
+    attribute(ns, name, typeString, indexOf(value), indexOf(value));
   const attributes = [
     attribute(namespace, 'versionCode', typeDecimal, none, 7),
     ...(options.versionName === null ? [] : [text(namespace, 'versionName', options.versionName)]),
     ...(isSplitRequired === undefined
       ? []
-      : [attribute(namespace, 'isSplitRequired', typeBoolean, none, isSplitRequired ? none : 0)]),
+      : [attribute(namespace, 'isSplitRequired', typeBoolean, none, isSplitRequired ? booleanTrue : 0)]),
     ...(requiredSplitTypes === undefined ? [] : [text(namespace, 'requiredSplitTypes', requiredSplitTypes)]),
     ...(split === undefined ? [] : [text(none, 'split', split)]),
     text(none, 'package', options.package),
   ];
   const start = Buffer.concat([
-    words(none, at('manifest')),
-    halves(20, 20, attributes.length, 0, 0, 0),
+    uint32s(none, indexOf('manifest')),
+    uint16s(20, 20, attributes.length, 0, 0, 0),
     ...attributes,
   ]);
-  const names = words(at('android'), namespace);
-  const line = words(1, none);
+  const names = uint32s(indexOf('android'), namespace);
+  const line = uint32s(1, none);
   const body = [
     stringPool(strings, options.utf8 ?? false),
-    chunk(0x0180, 8, Buffer.alloc(0), words(...resourceIds)),
+    // The chunks: resource ids, start of the namespace, start and end of the element, end of the namespace.
+    chunk(0x0180, 8, Buffer.alloc(0), uint32s(...resourceIds)),
     chunk(0x0100, 16, line, names),
     chunk(0x0102, 16, line, start),
-    chunk(0x0103, 16, line, words(none, at('manifest'))),
+    chunk(0x0103, 16, line, uint32s(none, indexOf('manifest'))),
     chunk(0x0101, 16, line, names),
   ];
+  // The chunk of the whole XML document.
   return chunk(0x0003, 8, Buffer.alloc(0), Buffer.concat(body));
 }
 
@@ -144,8 +152,8 @@ function stringPool(strings: readonly string[], utf8: boolean): Buffer {
   });
   const data = Buffer.concat(encoded);
   const padded = Buffer.concat([data, Buffer.alloc((4 - (data.length % 4)) % 4)]);
-  const head = words(strings.length, 0, utf8 ? 1 << 8 : 0, 28 + strings.length * 4, 0);
-  return chunk(0x0001, 28, head, Buffer.concat([words(...offsets), padded]));
+  const head = uint32s(strings.length, 0, utf8 ? 1 << 8 : 0, 28 + strings.length * 4, 0);
+  return chunk(0x0001, 28, head, Buffer.concat([uint32s(...offsets), padded]));
 }
 
 /** Lengths in characters and in bytes, each in one byte or, with the high bit set, two. */
@@ -157,28 +165,28 @@ function utf8Text(text: string): Buffer {
 
 function utf16Text(text: string): Buffer {
   const n = text.length;
-  const length = n < 0x8000 ? halves(n) : halves(0x8000 | (n >> 16), n & 0xffff);
-  return Buffer.concat([length, Buffer.from(text, 'utf16le'), halves(0)]);
+  const length = n < 0x8000 ? uint16s(n) : uint16s(0x8000 | (n >> 16), n & 0xffff);
+  return Buffer.concat([length, Buffer.from(text, 'utf16le'), uint16s(0)]);
 }
 
 /** A chunk: type, header size, total size, rest of the header, body. */
 function chunk(type: number, headerSize: number, head: Buffer, body: Buffer): Buffer {
-  return Buffer.concat([halves(type, headerSize), words(8 + head.length + body.length), head, body]);
+  return Buffer.concat([uint16s(type, headerSize), uint32s(8 + head.length + body.length), head, body]);
 }
 
-function words(...values: number[]): Buffer {
+function uint32s(...values: number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 4);
   for (const [i, value] of values.entries()) bytes.writeUInt32LE(value, i * 4);
   return bytes;
 }
 
-function longs(value: number): Buffer {
+function uint64(value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(BigInt(value));
   return bytes;
 }
 
-function halves(...values: number[]): Buffer {
+function uint16s(...values: number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 2);
   for (const [i, value] of values.entries()) bytes.writeUInt16LE(value, i * 2);
   return bytes;

@@ -44,7 +44,7 @@ import { deviceLinkSteps } from './store/steps.ts';
 import { openHeadsetTls } from './transport/tls.ts';
 import { connectMethod, transportLimitBytes } from './transport/wire.ts';
 
-/** A dead connection is noticed after a ping's interval and timeout: at most 28 s (rule C6). */
+/** gRPC options. A dead connection is detected after the interval and the timeout of a ping: at most 28 s (rule C6). */
 const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
   'grpc.keepalive_time_ms': config.DEVICE_LINK_KEEPALIVE_MS,
   'grpc.keepalive_timeout_ms': config.DEVICE_LINK_KEEPALIVE_TIMEOUT_MS,
@@ -52,18 +52,24 @@ const streamOptions = (config: DeviceLinkConfig): ChannelOptions => ({
   'grpc.max_concurrent_streams': limits.maxStreamsOfConnection,
 });
 
-/** Calls to devices and transactions; milliseconds. */
+/** Deadline of calls to devices, transactions and updates; milliseconds. */
 const callDeadlineMs = 5000;
 /** Maximum wait of a welcome for the headset's activation; milliseconds. */
 const activationDeadlineMs = 2000;
 /** Maximum duration of a stop without a parameter; milliseconds. */
 const defaultStopMs = 5000;
-/** Share of a stop's time for closing the sessions, and share of the rest for the ends of their streams. */
+/**
+ * Share of a stop's time for closing the sessions. Of the remaining time, the same share is for the ends of their
+ * streams.
+ */
 const drainShare = 0.75;
-/** Share of the hello deadline in which a new connection is not replaced, because it may be in its handshake. */
+/**
+ * Share of the hello deadline during which a new connection is not closed at the limit of connections. It may be in its
+ * handshake.
+ */
 const youngShare = 0.3;
-/** Maximum number of concurrent calls of one kind for connecting headsets. */
-const crowdLimit = 64;
+/** Maximum number of concurrent calls that one limiter allows. */
+const maxConcurrentCalls = 64;
 
 function noPeers(address: string): never {
   throw new Error(`There can be no other instance, but the directory names ${address}.`);
@@ -95,9 +101,9 @@ export function buildDeviceLink(
     () => reportMemory.bytes,
   );
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
-  const crowd = config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING;
+  const maxConnections = config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING;
   // Each headset causes two calls to devices: for its key and for its activation.
-  const devicesLimiter = createLimiter(crowdLimit, 2 * crowd);
+  const devicesLimiter = createLimiter(maxConcurrentCalls, 2 * maxConnections);
   const offline = new OfflineReports({
     sessions: createEndedSessions(ctx.store, instanceId, () => raised),
     leaseSinceMs: leases.unbrokenSinceMs,
@@ -115,7 +121,7 @@ export function buildDeviceLink(
   );
   const connections = new Connections(
     {
-      most: crowd,
+      most: maxConnections,
       mostOfAddress: config.DEVICE_LINK_CONNECTIONS_PER_ADDRESS ?? Number.POSITIVE_INFINITY,
       proxies: (ctx.listeners ?? defaultListeners).proxies,
     },
@@ -158,7 +164,7 @@ export function buildDeviceLink(
       transactions: createClient(DeliveryJudgeService, ctx.channel('transactions'), {
         deadlineMs: callDeadlineMs,
       }),
-      reconciliationLimiter: createLimiter(crowdLimit, crowd),
+      reconciliationLimiter: createLimiter(maxConcurrentCalls, maxConnections),
       log: ctx.log,
       reportMemory,
       clock,
@@ -167,7 +173,7 @@ export function buildDeviceLink(
       urls: {
         downloads: createClient(DownloadsService, ctx.channel('updates'), { deadlineMs: callDeadlineMs }),
         files: createClient(HeadsetFilesService, ctx.channel('devices')),
-        downloadLimiter: createLimiter(crowdLimit, crowd),
+        downloadLimiter: createLimiter(maxConcurrentCalls, maxConnections),
       },
       currentActivation: createActivationReader({
         ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs, time },
@@ -192,13 +198,13 @@ export function buildDeviceLink(
   });
   link.server.addService({ connect: connectMethod }, { connect: acceptor.connect });
 
-  const alone = () => self.address() === '';
-  const deps: DeliveryDeps = { hub, directory, peers, alone };
+  const isOnlyInstance = () => self.address() === '';
+  const deps: DeliveryDeps = { hub, directory, peers, isOnlyInstance };
   const reconciler = new Reconciler({
     hub,
     directory,
     logger,
-    monotonic: () => monotonicMs(clock),
+    monotonicNowMs: () => monotonicMs(clock),
     everyMs: config.DEVICE_LINK_RECONCILE_INTERVAL_MS,
   });
   const sweepEveryMs = Math.min(
@@ -265,7 +271,7 @@ export function buildDeviceLink(
     async stop(forMs = defaultStopMs) {
       const beganMs = time.monotonicNow();
       for (const timer of timers) time.clearTimer(timer);
-      // Awaited after the drain, which a store that does not answer must not delay.
+      // Awaited only after the drain: if the store does not answer, these stops take long and must not delay the drain.
       const pollsStopped = Promise.all([offlineReports.stop(), keyCheck.stop()]);
       const drained = hub.drain(forMs * drainShare);
       pendingStreams.drain();

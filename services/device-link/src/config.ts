@@ -77,7 +77,7 @@ export const deviceLinkConfig = {
     min: 100,
     max: 60_000,
   }),
-  // The maximums keep the promise of the protocol page about silent headsets.
+  // The maximums of the two settings are the times that the protocol page guarantees for pings.
   DEVICE_LINK_KEEPALIVE_MS: integer({
     doc: 'Interval of the HTTP/2 pings to a headset; milliseconds.',
     example: '20000',
@@ -133,10 +133,13 @@ export const deviceLinkConfig = {
   }),
 } as const;
 
-/** For refusals of ADVERTISE_ADDRESS. */
+/** Part of error messages about ADVERTISE_ADDRESS. */
 export const advertiseExample = `Example: ADVERTISE_ADDRESS=${deviceLinkConfig.ADVERTISE_ADDRESS.example}`;
 
-/** Shortest lease in production: a pause of the garbage collector or of the store must not end it. */
+/**
+ * Minimum duration of a lease in production, so that a pause of the garbage collector or of the store does not end the
+ * lease.
+ */
 const productionLeaseMs = 10_000;
 
 /** Throws ConfigError for settings that are allowed on a developer's machine only (rule B5). */

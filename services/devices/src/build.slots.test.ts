@@ -165,10 +165,10 @@ describe('by calls alone', () => {
         contracts: {
           ...deps.contracts,
           // The device has been read. Now another call activates it.
-          async standing(...of) {
+          async ofDevice(...of) {
             faster ??= activate(0);
             await faster;
-            return deps.contracts.standing(...of);
+            return deps.contracts.ofDevice(...of);
           },
         },
       },

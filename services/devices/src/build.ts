@@ -123,7 +123,7 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       hardwareModels,
       signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
       fileUploadLimitBytes: config.FILE_UPLOAD_LIMIT_BYTES,
-      destinations: {
+      endpointRules: {
         httpsOnly: config.ENDPOINT_SCHEMES === 'https',
         mayReach: callbackAddressesOf(config).mayAllow,
       },

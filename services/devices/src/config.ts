@@ -1,7 +1,7 @@
 import { callbackAddressesConfig } from '@headset-cloud/outbound/callback-addresses.ts';
 import { retentionConfig } from '@headset-cloud/rules/retention/config.ts';
 import { type ConfigOf, choice, decimal, integer } from '@headset-cloud/runtime/config.ts';
-import { mostFileBytes } from './domain/upload.ts';
+import { maxFileBytes } from './domain/upload.ts';
 
 /** Keys of the devices service. */
 export const devicesConfig = {
@@ -72,9 +72,9 @@ export const devicesConfig = {
   FILE_UPLOAD_LIMIT_BYTES: integer({
     doc: 'Largest file that a headset may upload to the integrator; bytes.',
     example: '20971520',
-    default: mostFileBytes,
+    default: maxFileBytes,
     min: 1,
-    max: mostFileBytes,
+    max: maxFileBytes,
   }),
   DEVICES_KEEP_REPORTED_DAYS: decimal({
     doc: 'How long the data that a headset reported is kept after the deactivation of its device, in days; the location is deleted at once.',

@@ -28,7 +28,7 @@ export function deviceStatus(
     deviceId,
     power: power?.value,
     wearing: wearing?.value,
-    network: network.word,
+    network: network.status,
     charging: charging?.value,
     batteryPercentage: battery?.value,
     latitude: location?.value.latitude,

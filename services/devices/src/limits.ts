@@ -7,9 +7,9 @@ import type { ContractStore } from './ports/contract-store.ts';
 export type LimitsReader = (applicationId: string | undefined) => Promise<Limits>;
 
 /** How long a contract's limits are cached; milliseconds. A change takes effect within this time. */
-const keepMs = 2000;
+const cacheMs = 2000;
 /** Maximum applications in the cache. A full cache is cleared. */
-const mostKept = 10_000;
+const maxCachedApplications = 10_000;
 
 /** Reads contracts' limits. Concurrent readers share one read, and each keeps its own deadline. */
 export function createLimitsReader(
@@ -26,8 +26,8 @@ export function createLimitsReader(
     const limits = withoutDeadline(() =>
       contracts.limits(applicationId).then((own) => effectiveLimits(own, defaults)),
     );
-    if (kept.size >= mostKept) kept.clear();
-    kept.set(applicationId, { untilMs: nowMs() + keepMs, limits });
+    if (kept.size >= maxCachedApplications) kept.clear();
+    kept.set(applicationId, { untilMs: nowMs() + cacheMs, limits });
     limits.catch(() => kept.delete(applicationId));
     return untilDeadline(limits);
   };

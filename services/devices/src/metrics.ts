@@ -7,11 +7,11 @@ export interface DevicesMetrics {
   readonly reports: Pick<Counter<'kind'>, 'inc'>;
   /** Reports that no application was notified of, by reason. */
   readonly reportsDropped: Pick<Counter<'reason'>, 'inc'>;
-  /** Times of headsets that were replaced by the time of arrival, by time and reason (rule A24). */
+  /** Implausible times from headsets that were replaced by the time of arrival, by time and reason (rule A24). */
   readonly timesReplaced: Pick<Counter<'time' | 'reason'>, 'inc'>;
   /** Notifications published, by kind. */
   readonly notifications: Pick<Counter<'kind'>, 'inc'>;
-  /** Headsets' requests for an upload address, by outcome. */
+  /** Headsets' requests for an upload URL, by outcome. */
   readonly uploadUrls: Pick<Counter<'outcome'>, 'inc'>;
 }
 

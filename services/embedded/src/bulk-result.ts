@@ -6,8 +6,8 @@ interface NumberedId {
   readonly _id: unknown;
 }
 
-/** Running results of a bulk of writes. */
-export interface Tally {
+/** Counts, ids and errors of the writes of a bulk that were executed so far. */
+export interface BulkProgress {
   insertedCount: number;
   matchedCount: number;
   modifiedCount: number;
@@ -17,8 +17,8 @@ export interface Tally {
   readonly errors: { readonly index: number; readonly error: MongoServerError }[];
 }
 
-/** The tally of a bulk that has not begun. */
-export function newTally(): Tally {
+/** The progress of a bulk that has not begun. */
+export function newProgress(): BulkProgress {
   return {
     insertedCount: 0,
     matchedCount: 0,
@@ -31,8 +31,8 @@ export function newTally(): Tally {
 }
 
 /** The counts and ids that the driver's BulkWriteResult has. */
-export function bulkResult(tally: Tally): BulkResult {
-  const { insertedCount, matchedCount, modifiedCount, deletedCount, upsertedIds, insertedIds } = tally;
+export function bulkResult(progress: BulkProgress): BulkResult {
+  const { insertedCount, matchedCount, modifiedCount, deletedCount, upsertedIds, insertedIds } = progress;
   return {
     insertedCount,
     matchedCount,
@@ -45,7 +45,7 @@ export function bulkResult(tally: Tally): BulkResult {
 }
 
 /** The driver's error if some of the writes failed; undefined if none did. */
-export function bulkError({ errors }: Tally, result: BulkResult): MongoBulkWriteError | undefined {
+export function bulkError({ errors }: BulkProgress, result: BulkResult): MongoBulkWriteError | undefined {
   const [first] = errors;
   if (!first) return undefined;
   const writeErrors = errors.map(({ index, error }) => ({

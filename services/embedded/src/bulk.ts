@@ -6,7 +6,7 @@ import {
   MongoServerError,
   ObjectId,
 } from 'mongodb';
-import { bulkError, bulkResult, newTally, type Tally } from './bulk-result.ts';
+import { type BulkProgress, bulkError, bulkResult, newProgress } from './bulk-result.ts';
 import type { CollectionEngine } from './engine.ts';
 import { serverError } from './store-errors.ts';
 import { normaliseDocument } from './values.ts';
@@ -21,25 +21,25 @@ export function requireOperators(update: unknown): void {
   }
 }
 
-/** Gives a document its `_id` in place, as the driver does. */
-export function giveId(document: Document): void {
+/** Adds an `_id` to a document without one, in place, as the driver does. */
+export function ensureId(document: Document): void {
   if (document['_id'] === undefined || document['_id'] === null) document['_id'] = new ObjectId();
 }
 
-/** One checked write of a bulk; `index` is its position in the bulk. */
-export type Step = (engine: CollectionEngine, tally: Tally, index: number) => void;
+/** One validated write of a bulk. `index`: its position in the bulk. */
+export type Step = (engine: CollectionEngine, progress: BulkProgress, index: number) => void;
 
 /** Result of a bulk. */
 export type BulkOutcome = { readonly result: BulkResult } | { readonly error: MongoBulkWriteError };
 
-/** A bulk of writes; run in portions. */
+/** A bulk of writes. It can be executed in portions. */
 export class Bulk {
   readonly #steps: readonly Step[];
   readonly #ordered: boolean;
-  #tally = newTally();
+  #progress = newProgress();
   #next = 0;
 
-  /** `ordered`: stops at the first error. Throws MongoInvalidArgumentError for an empty bulk. */
+  /** `ordered`: the bulk ends at the first error. Throws MongoInvalidArgumentError for an empty bulk. */
   constructor(steps: readonly Step[], ordered: boolean) {
     if (steps.length === 0) {
       throw new MongoInvalidArgumentError('Invalid BulkOperation, Batch cannot be empty');
@@ -57,41 +57,41 @@ export class Bulk {
   run(engine: CollectionEngine, count: number): void {
     for (const end = Math.min(this.#next + count, this.#steps.length); this.#next < end; this.#next++) {
       try {
-        this.#steps[this.#next]?.(engine, this.#tally, this.#next);
+        this.#steps[this.#next]?.(engine, this.#progress, this.#next);
       } catch (error) {
         if (!(error instanceof MongoServerError)) throw error;
-        this.#tally.errors.push({ index: this.#next, error });
+        this.#progress.errors.push({ index: this.#next, error });
         if (this.#ordered) this.#next = this.#steps.length;
       }
     }
   }
 
   outcome(): BulkOutcome {
-    const result = bulkResult(this.#tally);
-    const error = bulkError(this.#tally, result);
+    const result = bulkResult(this.#progress);
+    const error = bulkError(this.#progress, result);
     return error ? { error } : { result };
   }
 }
 
-/** An insert of a bulk: `insertMany`. */
+/** One insert of `insertMany`. */
 export function insertStep(document: Document): Step {
-  giveId(document);
+  ensureId(document);
   const normalised = normaliseDocument(document);
-  return (engine, tally, index) => {
+  return (engine, progress, index) => {
     engine.insert(normalised);
-    tally.insertedCount += 1;
-    tally.insertedIds.push({ index, _id: document['_id'] });
+    progress.insertedCount += 1;
+    progress.insertedIds.push({ index, _id: document['_id'] });
   };
 }
 
-/** One of `bulkWrite`'s operations. Throws MongoInvalidArgumentError for any other. */
+/** One operation of `bulkWrite`. Throws MongoInvalidArgumentError for an unsupported operation. */
 export function writeStep(operation: BulkOperation<Document>): Step {
   if ('updateOne' in operation) return updateStep(operation.updateOne, false);
   if ('updateMany' in operation) return updateStep(operation.updateMany, true);
   if ('deleteOne' in operation) {
     const filter = normaliseDocument(operation.deleteOne.filter);
-    return (engine, tally) => {
-      tally.deletedCount += engine.remove(filter, 1);
+    return (engine, progress) => {
+      progress.deletedCount += engine.remove(filter, 1);
     };
   }
   throw new MongoInvalidArgumentError(
@@ -107,17 +107,17 @@ function updateStep(model: { filter: Document; update: Document; upsert?: boolea
     many,
     upsert: model.upsert === true,
   };
-  return (engine, tally, index) => addUpdate(engine.update(request), index, tally);
+  return (engine, progress, index) => addUpdate(engine.update(request), index, progress);
 }
 
 function addUpdate(
   outcome: { matched: number; modified: number; upsertedId?: unknown },
   index: number,
-  tally: Tally,
+  progress: BulkProgress,
 ): void {
-  tally.matchedCount += outcome.matched;
-  tally.modifiedCount += outcome.modified;
+  progress.matchedCount += outcome.matched;
+  progress.modifiedCount += outcome.modified;
   if ('upsertedId' in outcome) {
-    tally.upsertedIds.push({ index, _id: outcome.upsertedId });
+    progress.upsertedIds.push({ index, _id: outcome.upsertedId });
   }
 }

@@ -10,8 +10,8 @@ export interface StoredIndex {
 }
 
 /**
- * The collections and indexes that exist, in two tables of the shared file. The documents of collection n
- * are in the table `documents_<n>`, the entries of index n in `index_<n>`.
+ * Lists the existing collections and indexes, in two tables of the shared database file. The documents of collection n
+ * are in the table `documents_<n>`, the entries of index n in the table `index_<n>`.
  */
 export class Catalogue {
   readonly #sql: DatabaseSync;
@@ -72,7 +72,7 @@ export class Catalogue {
     return number;
   }
 
-  /** Stores that some document has several keys in the index; this is never taken back. Call in a write. */
+  /** Stores that a document has several keys in the index. The mark is never removed. Call in a write. */
   setMultikey(index: number): void {
     this.#sql.prepare('UPDATE store_indexes SET multikey = 1 WHERE number = ?').run(index);
   }

@@ -1,27 +1,27 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
-/** Commits between two checkpoints; they make a few megabytes of log. */
-const everyCommits = 500;
+/** Number of commits between two checkpoints. They write a few megabytes to the log. */
+const commitsPerCheckpoint = 500;
 
 /**
- * Keeps the write-ahead log short without blocking the event loop. A worker thread runs a checkpoint: it
- * copies the log's pages into the database file. The few pages that are committed meanwhile get a second
- * checkpoint here, between two transactions; then SQLite can restart the log. If the thread fails,
- * SQLite's own checkpoint (`wal_autocheckpoint`) takes over, later and on this thread.
+ * Keeps the write-ahead log short without blocking the event loop. A worker thread runs a checkpoint, which copies the
+ * pages of the log into the database file. Then this thread runs a second checkpoint between two transactions, for the
+ * few pages that were committed in the meantime. After that, SQLite can restart the log. If the worker fails, only
+ * SQLite's automatic checkpoint (`wal_autocheckpoint`) remains. It runs later, and on this thread.
  */
 export class Checkpointer {
   readonly #path: string;
-  readonly #finish: StatementSync;
+  readonly #checkpoint: StatementSync;
   #worker: Worker | undefined;
   #commits = 0;
-  /** 'done': the worker's checkpoint has ended, and the second one is to follow. 'off': none any more. */
+  /** 'done': the worker's checkpoint has ended, and the second checkpoint is due. 'off': no further checkpoints. */
   #state: 'idle' | 'running' | 'done' | 'off' = 'idle';
   #ended = Promise.withResolvers<void>();
 
   constructor(path: string, sql: DatabaseSync) {
     this.#path = path;
-    this.#finish = sql.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+    this.#checkpoint = sql.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
   /** Call it after each commit, while no transaction is open. */
@@ -29,10 +29,10 @@ export class Checkpointer {
     this.#commits += 1;
     if (this.#state === 'done') {
       this.#state = 'idle';
-      this.#finish.get();
+      this.#checkpoint.get();
       return;
     }
-    if (this.#state !== 'idle' || this.#commits < everyCommits) return;
+    if (this.#state !== 'idle' || this.#commits < commitsPerCheckpoint) return;
     this.#commits = 0;
     this.#state = 'running';
     this.#worker ??= this.#start();

@@ -22,7 +22,7 @@ import {
   type UpdateResult,
   type WithId,
 } from 'mongodb';
-import { Bulk, giveId, insertStep, requireOperators, type Step, writeStep } from './bulk.ts';
+import { Bulk, ensureId, insertStep, requireOperators, type Step, writeStep } from './bulk.ts';
 import { EmbeddedCursor } from './cursor.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import { isSqliteError } from './database-errors.ts';
@@ -31,13 +31,14 @@ import { compileProjection } from './projection.ts';
 import { readSort } from './sort.ts';
 import { cloneValue, normaliseDocument } from './values.ts';
 
-/** Number of bulk writes in one event loop iteration; they take some milliseconds. */
+/** Number of writes of a bulk in one event loop iteration. They take some milliseconds. */
 const bulkPortion = 64;
 
 /**
- * A collection of the embedded store, with the results and errors of the driver's collection. Each operation is atomic
- * and takes effect at once. A large bulk is written in portions, and other work may run between them, as on MongoDB.
- * `settle` controls when an operation's promise settles. No operation starts after the caller's deadline (ADR 0022).
+ * A collection of the embedded store. Results and errors are those of the driver's collection. Each operation is
+ * atomic and takes effect at once. A large bulk is written in portions, and other operations may run in between, as
+ * on MongoDB. `settle` defines when the promise of an operation settles. No operation starts after the caller's
+ * deadline (ADR 0022).
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
@@ -55,33 +56,33 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   async findOne(filter: Filter<T>, options: FindOptions = {}): Promise<WithId<T> | null> {
-    const wanted = normaliseDocument(filter as Document);
+    const normalised = normaliseDocument(filter as Document);
     requireTime();
-    const found = this.#first(wanted, options);
-    await this.#settled(wanted['_id']);
+    const found = this.#first(normalised, options);
+    await this.#untilDurable(normalised['_id']);
     return (found as WithId<T> | undefined) ?? null;
   }
 
   find(filter: Filter<T> = {}, options: FindOptions = {}): StoreCursor<WithId<T>> {
-    const wanted = normaliseDocument(filter as Document);
+    const normalised = normaliseDocument(filter as Document);
     return new EmbeddedCursor<WithId<T>>(
       () => {
         requireTime();
-        return this.#query(wanted, options);
+        return this.#query(normalised, options);
       },
-      () => this.#settled(undefined),
+      () => this.#untilDurable(undefined),
     );
   }
 
   async countDocuments(filter: Filter<T> = {}, options: CountOptions = {}): Promise<number> {
     requireTime();
     const count = this.#engine.count(normaliseDocument(filter as Document), options.limit || Infinity);
-    await this.#settled(undefined);
+    await this.#untilDurable(undefined);
     return count;
   }
 
   async insertOne(doc: OptionalUnlessRequiredId<T>): Promise<InsertOneResult<T>> {
-    giveId(doc as Document);
+    ensureId(doc as Document);
     const document = normaliseDocument(doc as Document);
     await this.#write(() => this.#engine.insert(document));
     return { acknowledged: true, insertedId: (doc as Document)['_id'] };
@@ -162,9 +163,9 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     return outcome.result;
   }
 
-  async #remove(filter: Filter<T>, most: number): Promise<DeleteResult> {
-    const wanted = normaliseDocument(filter as Document);
-    const deletedCount = await this.#write(() => this.#engine.remove(wanted, most));
+  async #remove(filter: Filter<T>, max: number): Promise<DeleteResult> {
+    const normalised = normaliseDocument(filter as Document);
+    const deletedCount = await this.#write(() => this.#engine.remove(normalised, max));
     return { acknowledged: true, deletedCount };
   }
 
@@ -175,9 +176,10 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   /**
-   * A write that normally needs no rollback at an error. The change of one document throws before it writes. In a change
-   * of several documents, the documents before the rejected one stay changed, as on MongoDB. An SQLite error, or an
-   * unexpected error after a write, rolls back the write and all other writes of its transaction.
+   * Runs a write that normally needs no rollback after an error. A change of one document throws before it writes. If
+   * a change of several documents fails, the documents before the rejected document stay changed, as on MongoDB. An
+   * SQLite error, or an unexpected error after a write, rolls back the whole transaction, with the writes of other
+   * callers.
    */
   #attempt<R>(work: () => R, settle: Settle): Promise<R> {
     const attempt = (): Attempt<R> => {
@@ -185,12 +187,12 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
       try {
         return { value: work() };
       } catch (error) {
-        const harmless = this.#engine.written === before && !isSqliteError(error);
-        if (harmless || error instanceof MongoServerError) return { refused: error };
+        const wroteNothing = this.#engine.written === before && !isSqliteError(error);
+        if (wroteNothing || error instanceof MongoServerError) return { refused: error };
         throw error;
       }
     };
-    return this.#db.writeWhole(attempt, settle).then(answerOf);
+    return this.#db.writeWithoutSavepoint(attempt, settle).then(valueOrThrow);
   }
 
   #first(filter: Document, options: FindOptions): Document | undefined {
@@ -204,31 +206,31 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     const project = compileProjection(options.projection);
     const limit = Math.abs(options.limit ?? 0) || Infinity;
     let skip = options.skip ?? 0;
-    let given = 0;
+    let returned = 0;
     for (const { document } of this.#engine.find(filter, readSort(options.sort))) {
       if (skip > 0) {
         skip -= 1;
         continue;
       }
       yield project(document);
-      given += 1;
-      if (given >= limit) return;
+      returned += 1;
+      if (returned >= limit) return;
     }
   }
 
   /**
-   * Resolves when the state that a read returned is durable; at once if writes resolve 'in-order'. If the filter requires
-   * one `_id`, waits for the writes of that document only.
+   * Resolves when the documents that a read returned are durable; at once if writes resolve 'in-order'. `id`: the `_id`
+   * that the filter requires, if any. Then only writes of that document are waited for.
    */
-  async #settled(id: unknown): Promise<void> {
+  async #untilDurable(id: unknown): Promise<void> {
     if (this.#settle === 'in-order') return;
-    if (this.#engine.isUncommitted(isPlainId(id) ? id : undefined)) await this.#db.afterCommit();
+    if (this.#engine.hasPendingWrites(isPlainId(id) ? id : undefined)) await this.#db.untilDurable();
   }
 }
 
 type Attempt<R> = { readonly value: R } | { readonly refused: unknown };
 
-function answerOf<R>(attempt: Attempt<R>): R {
+function valueOrThrow<R>(attempt: Attempt<R>): R {
   if ('refused' in attempt) throw attempt.refused;
   return attempt.value;
 }

@@ -5,11 +5,11 @@ import { isDocument } from './values.ts';
 
 /** The parts of a filter's conditions on one path that an index can use. */
 export interface Condition {
-  /** The field has one of these values. */
-  readonly points: readonly unknown[] | undefined;
+  /** The filter requires that the field is equal to one of these values; undefined if it does not. */
+  readonly equalTo: readonly unknown[] | undefined;
   readonly lower: { readonly value: unknown; readonly inclusive: boolean } | undefined;
   readonly upper: { readonly value: unknown; readonly inclusive: boolean } | undefined;
-  /** The field exists (a sparse index has the document). */
+  /** True if the filter requires that the field exists: then a sparse index contains the document. */
   readonly present: boolean;
   /** The path's conditions, as written in the filter. */
   readonly written: readonly unknown[];
@@ -22,8 +22,8 @@ export function readConditions(filter: Document): ReadonlyMap<string, Condition>
   return conditions;
 }
 
-const empty: Condition = {
-  points: undefined,
+const noCondition: Condition = {
+  equalTo: undefined,
   lower: undefined,
   upper: undefined,
   present: false,
@@ -37,19 +37,19 @@ function collect(filter: Document, conditions: Map<string, Condition>): void {
       for (const part of condition) if (isDocument(part)) collect(part, conditions);
     }
     if (path.startsWith('$')) continue;
-    conditions.set(path, merge(conditions.get(path) ?? empty, condition));
+    conditions.set(path, merge(conditions.get(path) ?? noCondition, condition));
   }
 }
 
 function merge(known: Condition, condition: unknown): Condition {
   const written = [...known.written, condition];
-  if (!isOperators(condition)) return withPoints({ ...known, written }, [condition]);
+  if (!isOperators(condition)) return withEqualTo({ ...known, written }, [condition]);
   let next: Condition = { ...known, written };
   for (const name of Object.keys(condition)) {
     const value = condition[name];
     switch (name) {
       case '$in':
-        if (Array.isArray(value)) next = withPoints(next, value);
+        if (Array.isArray(value)) next = withEqualTo(next, value);
         break;
       case '$gt':
       case '$gte':
@@ -69,15 +69,15 @@ function merge(known: Condition, condition: unknown): Condition {
   return next;
 }
 
-function withPoints(condition: Condition, points: readonly unknown[]): Condition {
-  const present = condition.present || points.every((point) => point !== null);
-  // Of two equalities the index uses the first; the filter checks the other.
-  return { ...condition, present, points: condition.points ?? points };
+function withEqualTo(condition: Condition, equalTo: readonly unknown[]): Condition {
+  const present = condition.present || equalTo.every((value) => value !== null);
+  // The index uses only the first of several equalities. The filter, which is applied later, checks all of them.
+  return { ...condition, present, equalTo: condition.equalTo ?? equalTo };
 }
 
 /**
- * True if every document that matches the filter also matches a partial index's expression: then the index
- * contains all of them. `conditions` are the filter's.
+ * True if every document that matches a filter also matches the expression of a partial index. Then the index contains
+ * all matching documents. `conditions`: the conditions of the filter.
  */
 export function implies(conditions: ReadonlyMap<string, Condition>, partial: Document): boolean {
   return Object.entries(partial).every(([path, wanted]) => {
@@ -90,17 +90,18 @@ export function implies(conditions: ReadonlyMap<string, Condition>, partial: Doc
   });
 }
 
-function impliesValue({ points, written }: Condition, value: unknown): boolean {
+function impliesValue({ equalTo, written }: Condition, value: unknown): boolean {
   if (written.some((one) => !isOperators(one) && sameValue(one, value))) return true;
-  return points !== undefined && everyFits(points, value);
+  return equalTo !== undefined && allMatch(equalTo, value);
 }
 
 function impliesOperator(condition: Condition, name: string, value: unknown): boolean {
-  const { points, written } = condition;
+  const { equalTo, written } = condition;
   if (written.some((one) => isOperators(one) && name in one && sameValue(one[name], value))) return true;
-  if (points) {
-    // One item of an array may have the value and another not, but a negation applies to all items.
-    return !negations.has(name) && everyFits(points, { [name]: value });
+  if (equalTo) {
+    // The field may be an array, of which only one item has the value. A negation must hold for all items, so the value
+    // of one item does not prove it.
+    return !negations.has(name) && allMatch(equalTo, { [name]: value });
   }
   switch (name) {
     case '$exists':
@@ -118,12 +119,12 @@ function impliesOperator(condition: Condition, name: string, value: unknown): bo
 
 const negations: ReadonlySet<string> = new Set(['$ne', '$nin', '$not']);
 
-function everyFits(points: readonly unknown[], condition: unknown): boolean {
-  const fits = compileFilter({ value: condition });
-  return points.every((point) => fits({ value: point ?? undefined }));
+function allMatch(equalTo: readonly unknown[], condition: unknown): boolean {
+  const matches = compileFilter({ value: condition });
+  return equalTo.every((value) => matches({ value: value ?? undefined }));
 }
 
-/** True when a bound is at least as narrow as the limit. `direction`: 1 of lower bounds, -1 of upper. */
+/** True if a bound is at least as narrow as a limit. `direction`: 1 for lower bounds, -1 for upper bounds. */
 function isWithin(bound: Condition['lower'], limit: unknown, inclusive: boolean, direction: 1 | -1): boolean {
   if (!bound || typeOrder(bound.value) !== typeOrder(limit)) return false;
   const order = direction * compareValues(bound.value, limit);

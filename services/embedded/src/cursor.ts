@@ -5,23 +5,23 @@ import type { Document } from 'mongodb';
 const batchSize = 200;
 
 /**
- * The documents of a query, read in batches on demand. A batch is returned after `settled` has resolved, so a caller
- * never acts on a document that a crash could undo.
+ * The documents of a query, read in batches on demand. A batch is returned only after `untilDurable` has resolved. So a
+ * caller never gets a document that a crash could undo.
  */
 export class EmbeddedCursor<T extends Document> implements StoreCursor<T> {
   readonly #query: () => Iterable<Document>;
-  readonly #settled: () => Promise<void>;
+  readonly #untilDurable: () => Promise<void>;
   #closed = false;
 
-  constructor(query: () => Iterable<Document>, settled: () => Promise<void>) {
+  constructor(query: () => Iterable<Document>, untilDurable: () => Promise<void>) {
     this.#query = query;
-    this.#settled = settled;
+    this.#untilDurable = untilDurable;
   }
 
   async toArray(): Promise<T[]> {
     const documents = this.#closed ? [] : [...this.#query()];
     this.#closed = true;
-    await this.#settled();
+    await this.#untilDurable();
     return documents as T[];
   }
 
@@ -40,7 +40,7 @@ export class EmbeddedCursor<T extends Document> implements StoreCursor<T> {
           batch.push(next.value as T);
           if (batch.length === batchSize) break;
         }
-        await this.#settled();
+        await this.#untilDurable();
         for (const document of batch) {
           if (this.#closed) return;
           yield document;

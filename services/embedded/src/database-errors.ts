@@ -1,8 +1,8 @@
 import { MongoError } from 'mongodb';
 
 /**
- * A failure of the embedded database; `message` contains the cause and the remedy. The class extends the driver's error,
- * so callers handle both stacks in the same way (runtime/errors.ts: `database_failed`).
+ * A failure of the embedded database; `message` contains the cause and the remedy. The class extends the driver's
+ * error, so callers handle both stacks in the same way (runtime/errors.ts: `database_failed`).
  */
 export class EmbeddedDatabaseError extends MongoError {
   override get name(): string {
@@ -35,7 +35,7 @@ export function isSqliteError(error: unknown): boolean {
   return typeof (error as { errcode?: unknown } | null)?.errcode === 'number';
 }
 
-/** Creates an error that names the file, the cause and the remedy. */
+/** Creates an error whose message contains the file, the cause and the remedy. */
 export function explainFailure(error: unknown, path: string): EmbeddedDatabaseError {
   if (error instanceof EmbeddedDatabaseError) return error;
   const cause = Error.isError(error) ? error : new Error(String(error));

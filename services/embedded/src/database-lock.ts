@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 
-/** SQLite's primary result code for 'someone else holds the lock'. */
+/** SQLite's primary result code if another connection holds the lock. */
 const busy = 5;
 
 /**

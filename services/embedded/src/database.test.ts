@@ -42,8 +42,10 @@ function makeNextCommitFail(): void {
 describe('the embedded database', () => {
   it('settles a write only after the commit, and commits all writes of one event loop iteration together', async () => {
     const settled: boolean[] = [];
-    const writes = [1, 2, 3].map((id) => db.write(() => add(id)).then(() => settled.push(db.uncommitted)));
-    expect(db.uncommitted).toBe(true);
+    const writes = [1, 2, 3].map((id) =>
+      db.write(() => add(id)).then(() => settled.push(db.hasPendingWrites)),
+    );
+    expect(db.hasPendingWrites).toBe(true);
     const { transaction } = db;
     await Promise.resolve();
     expect(settled).toEqual([]);
@@ -73,12 +75,12 @@ describe('the embedded database', () => {
       undone += 1;
     });
     const results = await Promise.allSettled([
-      db.writeWhole(() => add(2)),
-      db.writeWhole(() => {
+      db.writeWithoutSavepoint(() => add(2)),
+      db.writeWithoutSavepoint(() => {
         add(3);
         throw new Error('half written');
       }),
-      db.writeWhole(() => add(4)),
+      db.writeWithoutSavepoint(() => add(4)),
     ]);
     expect(results.map((r) => r.status)).toEqual(['rejected', 'rejected', 'fulfilled']);
     for (const result of results.slice(0, 2)) {
@@ -89,10 +91,10 @@ describe('the embedded database', () => {
   });
 
   it('makes a reader wait until its data is durable', async () => {
-    await expect(db.afterCommit()).resolves.toBeUndefined();
+    await expect(db.untilDurable()).resolves.toBeUndefined();
     void db.write(() => add(1));
-    await db.afterCommit();
-    expect(db.uncommitted).toBe(false);
+    await db.untilDurable();
+    expect(db.hasPendingWrites).toBe(false);
   });
 
   it('rejects all writes and reads of an event loop iteration if its commit fails, rolls back, and then works again', async () => {
@@ -104,7 +106,7 @@ describe('the embedded database', () => {
     const turn = [
       db.write(() => add(1)),
       db.write(() => db.sql.exec('INSERT INTO children VALUES (1, 99)')),
-      db.afterCommit(),
+      db.untilDurable(),
     ];
     const results = await Promise.allSettled(turn);
     expect(results.map((r) => r.status)).toEqual(['rejected', 'rejected', 'rejected']);
@@ -145,7 +147,7 @@ describe('the embedded database', () => {
     };
     afterEach(async () => {
       const closed = db.close();
-      while (db.uncommitted) await answer();
+      while (db.hasPendingWrites) await answer();
       await closed;
     });
 
@@ -185,7 +187,7 @@ describe('the embedded database', () => {
       const last = write(3);
       await write(4, 'in-order');
       expect(settled.at(-1)).toBe('4 in-order');
-      const reader = db.afterCommit().then(() => settled.push('reader'));
+      const reader = db.untilDurable().then(() => settled.push('reader'));
       const { transaction } = db;
       await answer();
       await new Promise(setImmediate);
@@ -194,9 +196,9 @@ describe('the embedded database', () => {
       await answer();
       await Promise.all([last, reader]);
       expect(settled.slice(3)).toEqual(['3 durable', 'reader']);
-      expect({ durable: db.durable, uncommitted: db.uncommitted }).toEqual({
+      expect({ durable: db.durable, hasPendingWrites: db.hasPendingWrites }).toEqual({
         durable: transaction - 1,
-        uncommitted: false,
+        hasPendingWrites: false,
       });
     });
 
@@ -205,7 +207,7 @@ describe('the embedded database', () => {
       const first = db.write(() => add(1));
       await waitFor('the disk to be asked', () => waiting.length === 1);
       await db.write(() => add(2), 'in-order');
-      const kept = db.afterCommit();
+      const kept = db.untilDurable();
       const failed = Promise.allSettled([
         db.write(() => db.sql.exec('INSERT INTO children VALUES (1, 99)'), 'in-order'),
         db.write(() => add(3)),
@@ -222,8 +224,8 @@ describe('the embedded database', () => {
       const first = db.write(() => add(1));
       await waitFor('the disk to be asked', () => waiting.length === 1);
       await db.write(() => add(4), 'in-order');
-      const committed = db.afterCommit();
-      const outcomes = Promise.allSettled([first, committed, db.write(() => add(2)), db.afterCommit()]);
+      const committed = db.untilDurable();
+      const outcomes = Promise.allSettled([first, committed, db.write(() => add(2)), db.untilDurable()]);
       await answer(Object.assign(new Error('i/o error'), { code: 'EIO' }));
       expect(new Set((await outcomes).map((o) => o.status))).toEqual(new Set(['rejected']));
       await expect(db.write(() => add(3))).rejects.toThrow(/Restart the process/);
@@ -308,7 +310,7 @@ it('the queue for a hanging disk is bounded; further writes are rejected before 
     const refused = { code: 'unavailable', retryAfterMs: 1000 };
     await expect(slow.write(() => insert.run())).rejects.toMatchObject(refused);
     await expect(slow.write(() => insert.run(), 'in-order')).rejects.toMatchObject(refused);
-    await expect(slow.afterCommit()).rejects.toMatchObject(refused);
+    await expect(slow.untilDurable()).rejects.toMatchObject(refused);
     syncs.shift()?.(null);
     await first;
     await waitFor('the next sync', () => syncs.length === 1);

@@ -12,10 +12,10 @@ import { WalSync } from './wal-sync.ts';
 export { EmbeddedDatabaseError } from './database-errors.ts';
 
 /**
- * One SQLite file for all embedded stores and the embedded event log (rule C5), with group
- * commit. A write takes effect at once inside the open transaction, which is committed at the end of the
- * event loop iteration. While the disk still syncs the previous transaction, the open one accepts more
- * writes, unless one of them is 'in-order'. A write's promise settles when its transaction is durable.
+ * One SQLite file for all embedded stores and the embedded event log (rule C5), with group commit. A write takes
+ * effect at once inside the open transaction. The transaction is committed at the end of the event loop iteration.
+ * While the previous transaction is still synced to disk, the open transaction accepts more writes and is committed
+ * after the sync; an 'in-order' write commits it earlier. A write's promise settles when its transaction is durable.
  * The sync runs on another thread (wal-sync.ts).
  */
 export interface EmbeddedDatabase {
@@ -23,33 +23,37 @@ export interface EmbeddedDatabase {
   readonly sql: DatabaseSync;
   readonly clock: Clock;
   /**
-   * Runs `work` at once and synchronously. Resolves with its result when the write is durable; with
-   * `settle` 'in-order' when it is committed: it is then durable when any later write is (ADR 0012). If
-   * `work` throws, its writes are undone, and the promise rejects with its error at the time it
-   * would have resolved: `work` may have read data that was not durable. Rejects with EmbeddedDatabaseError if the
-   * commit fails; then all writes of the transaction are undone. Rejects with `unavailable`, and writes nothing,
-   * if too many callers wait for the disk.
+   * Runs `work` at once and synchronously. Resolves with its result when the write is durable. With `settle` 'in-order'
+   * it resolves when the write is committed; a later durable write then makes it durable, too (ADR 0012).
+   *
+   * If `work` throws, its writes are undone. The promise then rejects with the error, but not before it would have
+   * resolved, because `work` may have read data that was not durable. Rejects with EmbeddedDatabaseError if the commit
+   * fails; then all writes of the transaction are undone. Rejects with `unavailable`, and writes nothing, if too many
+   * callers wait for the disk.
    */
   write<T>(work: () => T, settle?: Settle): Promise<T>;
   /**
-   * The same for `work` that never throws after a write. It is cheaper: to undo a `work` alone, SQLite
-   * copies each page before its first change. If such a `work` throws, its whole transaction is undone, and
-   * all callers that wait for the transaction get an EmbeddedDatabaseError.
+   * Like `write`, for `work` that never throws after a write. It is cheaper: with a savepoint SQLite copies each page
+   * before its first change. If `work` throws, the whole transaction is undone, and all callers that wait for the
+   * transaction get an EmbeddedDatabaseError.
    */
-  writeWhole<T>(work: () => T, settle?: Settle): Promise<T>;
+  writeWithoutSavepoint<T>(work: () => T, settle?: Settle): Promise<T>;
   /** Resolves when everything written so far is durable. Rejects when some of it was lost. */
-  afterCommit(): Promise<void>;
+  untilDurable(): Promise<void>;
   /** True while some writes are not durable yet. */
-  readonly uncommitted: boolean;
+  readonly hasPendingWrites: boolean;
   /** Number of the open, or next, transaction. Older transactions are committed or undone. */
   readonly transaction: number;
-  /** Number of the newest durable transaction: all older ones are durable, too, or undone. */
+  /** Number of the newest durable transaction. All older transactions are durable, too, or undone. */
   readonly durable: number;
   /** Adds `participant` to every later transaction. */
-  takePart(participant: Participant): void;
-  /** `listener` is called after writes were undone, by a throwing `work` or a failed commit, to drop its caches. */
+  addParticipant(participant: Participant): void;
+  /**
+   * Calls `listener` after writes were undone, because `work` threw or a commit failed. The listener clears its
+   * caches.
+   */
   onUndo(listener: () => void): void;
-  /** `listener` is awaited, in reverse order, before the database closes. */
+  /** Calls and awaits `listener` before the database closes. Listeners are called in reverse order. */
   onClose(listener: () => void | Promise<void>): void;
   /** Undefined while writes succeed; otherwise why the last write failed, and how to fix it. */
   notReady(): string | undefined;
@@ -57,13 +61,13 @@ export interface EmbeddedDatabase {
   close(): Promise<void>;
 }
 
-/** Takes part in transactions. */
+/** Is called at the steps of each transaction. */
 export interface Participant {
-  /** A `work` begins that may be undone alone. */
+  /** Called before a `work` that may be undone without the rest of its transaction. */
   mark(): void;
   /** Called before the commit, as the last chance to write in the transaction. An error undoes the transaction. */
   beforeCommit(): void;
-  /** Called after a rollback: of everything since `mark` if `alone`; else of the whole transaction. */
+  /** Called after a rollback. `alone`: only the writes since `mark` were undone, otherwise the whole transaction. */
   undone(alone: boolean): void;
 }
 
@@ -95,8 +99,8 @@ export const databaseFile = 'headset-cloud.db';
 
 /** Time from a failed commit to a write that tries the disk again, so that readiness returns; milliseconds. */
 const probeAfterMs = 1000;
-/** Maximum number of callers that wait until something is durable. A working disk handles all of them in its next sync. */
-const mostWaiting = 20_000;
+/** Maximum number of callers that wait for a sync. On a working disk, the next sync completes all of them. */
+const maxWaiting = 20_000;
 /** Maximum age of a commit without waiting callers before it is synced to disk; milliseconds. */
 const maxUnsyncedMs = 50;
 
@@ -115,22 +119,23 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   readonly #closeListeners: (() => void | Promise<void>)[] = [];
   readonly #walSync: Pick<WalSync, 'sync' | 'close'>;
   readonly #checkpointer: Checkpointer;
-  /** Callers that wait for the open transaction's commit; below, callers that wait until it is durable. */
+  /** Callers that wait until the open transaction is committed. */
   #commitWaiters: Waiter[] = [];
+  /** Callers that wait until the open transaction is durable. */
   #waiters: Waiter[] = [];
-  /** Callers that wait for commits without a started sync; undefined if there is no such commit. */
+  /** Callers that wait for committed transactions whose sync has not started; undefined if there is none. */
   #unsynced: Waiter[] | undefined;
   /** Callers that wait for the running sync; undefined if none runs. */
   #syncing: Waiter[] | undefined;
   #open = false;
   /** Number of the transaction that is committed at the end of this event loop iteration. */
-  #ending = 0;
+  #scheduledCommit = 0;
   #working = false;
   #transaction = 1;
   #durable = 0;
   #failure: string | undefined;
-  /** Set when a sync has failed: commits may be lost, which only a restart can determine. */
-  #lost: EmbeddedDatabaseError | undefined;
+  /** Set when a sync has failed. Commits may be lost; only a restart shows which. */
+  #fatalError: EmbeddedDatabaseError | undefined;
   #probe: Timer | undefined;
   #syncLater: Timer | undefined;
   #closing: Promise<void> | undefined;
@@ -152,7 +157,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     }
     this.#unlock = lockDirectory(directory);
     try {
-      keepPrivate(this.#path);
+      restrictAccess(this.#path);
       this.sql = openSqlite(this.#path);
       this.#statements = {
         begin: this.sql.prepare('BEGIN IMMEDIATE'),
@@ -173,7 +178,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     }
   }
 
-  get uncommitted(): boolean {
+  get hasPendingWrites(): boolean {
     return this.#open || this.#unsynced !== undefined || this.#syncing !== undefined;
   }
 
@@ -186,33 +191,33 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   write<T>(work: () => T, settle: Settle = 'durable'): Promise<T> {
-    return this.#write(() => this.#run(work), settle);
+    return this.#write(() => this.#runInSavepoint(work), settle);
   }
 
-  writeWhole<T>(work: () => T, settle: Settle = 'durable'): Promise<T> {
+  writeWithoutSavepoint<T>(work: () => T, settle: Settle = 'durable'): Promise<T> {
     return this.#write(() => ({ value: work() }), settle);
   }
 
   #write<T>(run: () => Outcome<T>, settle: Settle): Promise<T> {
     if (this.#working) throw new Error('EmbeddedDatabase.write was called inside another write.');
     if (this.#closed) return Promise.reject(closedError());
-    if (this.#lost) return Promise.reject(this.#lost);
-    if (this.#isFull) return Promise.reject(overloaded());
+    if (this.#fatalError) return Promise.reject(this.#fatalError);
+    if (this.#isOverloaded) return Promise.reject(overloaded());
     let outcome: Outcome<T>;
     this.#working = true;
     try {
       if (!this.#open) this.#begin();
       outcome = run();
     } catch (error) {
-      // The disk failed inside a statement, and SQLite may have rolled back the whole transaction; or a `work` threw
-      // that cannot be undone alone.
+      // Either the disk failed inside a statement, and SQLite may have rolled back the transaction. Or `work` threw
+      // without a savepoint. In both cases the whole transaction is undone.
       const failure = this.#fail(error);
       return Promise.reject(failure);
     } finally {
       this.#working = false;
     }
     const settled = outcome;
-    if (settle === 'in-order') this.#commitAfterTurn();
+    if (settle === 'in-order') this.#scheduleCommit();
     const waiters = settle === 'in-order' ? this.#commitWaiters : this.#waiters;
     return new Promise<T>((resolve, reject) => {
       waiters.push({
@@ -222,19 +227,19 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     });
   }
 
-  afterCommit(): Promise<void> {
+  untilDurable(): Promise<void> {
     const waiters = this.#open ? this.#waiters : (this.#unsynced ?? this.#syncing);
-    if (!waiters) return this.#lost ? Promise.reject(this.#lost) : Promise.resolve();
-    // The wait of `close` is exempt from the limit.
-    if (!this.#closed && this.#isFull) return Promise.reject(overloaded());
+    if (!waiters) return this.#fatalError ? Promise.reject(this.#fatalError) : Promise.resolve();
+    // The limit does not apply to the wait of `close`.
+    if (!this.#closed && this.#isOverloaded) return Promise.reject(overloaded());
     const durable = new Promise<void>((resolve, reject) => {
       waiters.push({ resolve, reject });
     });
-    this.#syncWanted();
+    this.#startSync();
     return durable;
   }
 
-  takePart(participant: Participant): void {
+  addParticipant(participant: Participant): void {
     this.#participants.push(participant);
   }
 
@@ -255,29 +260,29 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     return this.#closing;
   }
 
-  get #isFull(): boolean {
+  get #isOverloaded(): boolean {
     const waiting = this.#waiters.length + (this.#unsynced?.length ?? 0) + (this.#syncing?.length ?? 0);
-    return waiting >= mostWaiting;
+    return waiting >= maxWaiting;
   }
 
   #begin(): void {
     this.#statements.begin.run();
     this.#open = true;
     // While a sync runs, the transaction stays open for more writes; it is committed after the sync.
-    if (!this.#syncing) this.#commitAfterTurn();
+    if (!this.#syncing) this.#scheduleCommit();
   }
 
-  #commitAfterTurn(): void {
+  #scheduleCommit(): void {
     const { transaction } = this;
-    if (this.#ending === transaction) return;
-    this.#ending = transaction;
+    if (this.#scheduledCommit === transaction) return;
+    this.#scheduledCommit = transaction;
     setImmediate(() => {
-      // A failure may have ended this transaction; a later one schedules its own commit.
+      // A failure may have ended this transaction. A later transaction schedules its own commit.
       if (this.#open && this.#transaction === transaction) this.#commit();
     });
   }
 
-  #run<T>(work: () => T): Outcome<T> {
+  #runInSavepoint<T>(work: () => T): Outcome<T> {
     this.#statements.save.run();
     for (const participant of this.#participants) participant.mark();
     let outcome: Outcome<T>;
@@ -301,15 +306,15 @@ class GroupCommitDatabase implements EmbeddedDatabase {
       this.#fail(error);
       return;
     }
-    const { waiters, commitWaiters } = this.#end();
+    const { waiters, commitWaiters } = this.#endTransaction();
     this.#unsynced = [...(this.#unsynced ?? []), ...waiters];
-    this.#syncWanted();
+    this.#startSync();
     this.#checkpointer.afterCommit();
     for (const waiter of commitWaiters) waiter.resolve();
   }
 
-  /** Syncs committed transactions: at once if a caller waits for it, else after `maxUnsyncedMs`. */
-  #syncWanted(): void {
+  /** Syncs committed transactions: at once if a caller waits, otherwise after `maxUnsyncedMs`. */
+  #startSync(): void {
     if (this.#syncing || !this.#unsynced) return;
     if (this.#unsynced.length > 0) {
       this.#sync();
@@ -333,27 +338,27 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     const waiters = this.#syncing ?? [];
     this.#syncing = undefined;
     if (error) {
-      this.#loseAll(error, waiters);
+      this.#handleSyncFailure(error, waiters);
       return;
     }
     this.#durable = committed;
     this.#failure = undefined;
     for (const waiter of waiters) waiter.resolve();
-    if (this.#open) this.#commitAfterTurn();
-    else this.#syncWanted();
+    if (this.#open) this.#scheduleCommit();
+    else this.#startSync();
   }
 
   /**
-   * Called when a sync has failed. The kernel may have dropped the pages, so a later successful sync would prove
-   * nothing: rejects everything that is not durable, and every write until the process is restarted.
+   * Called when a sync has failed. The kernel may have dropped the pages, so a later successful sync would not show
+   * that they are durable. Rejects everything that is not durable, and every write until the process is restarted.
    */
-  #loseAll(error: Error, waiters: readonly Waiter[]): void {
+  #handleSyncFailure(error: Error, waiters: readonly Waiter[]): void {
     const cause = explainFailure(error, this.#path);
-    this.#lost = new EmbeddedDatabaseError(`${cause.message} Restart the process.`, { cause });
-    for (const waiter of [...waiters, ...(this.#unsynced ?? [])]) waiter.reject(this.#lost);
+    this.#fatalError = new EmbeddedDatabaseError(`${cause.message} Restart the process.`, { cause });
+    for (const waiter of [...waiters, ...(this.#unsynced ?? [])]) waiter.reject(this.#fatalError);
     this.#unsynced = undefined;
-    if (this.#open) this.#fail(this.#lost);
-    this.#failure = this.#lost.message;
+    if (this.#open) this.#fail(this.#fatalError);
+    this.#failure = this.#fatalError.message;
   }
 
   /** Undoes the open transaction and rejects the promises that wait for it. */
@@ -364,12 +369,12 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     } catch {
       // Already rolled back by SQLite itself.
     }
-    const { waiters, commitWaiters } = this.#end();
+    const { waiters, commitWaiters } = this.#endTransaction();
     this.#failure = failure.message;
     this.#notifyUndone(false);
     for (const waiter of [...commitWaiters, ...waiters]) waiter.reject(failure);
     // Earlier commits are still valid and need a sync.
-    this.#syncWanted();
+    this.#startSync();
     this.#probeLater();
     return failure;
   }
@@ -380,7 +385,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     for (const listener of this.#undoListeners) listener();
   }
 
-  #end(): { waiters: Waiter[]; commitWaiters: Waiter[] } {
+  #endTransaction(): { waiters: Waiter[]; commitWaiters: Waiter[] } {
     const ended = { waiters: this.#waiters, commitWaiters: this.#commitWaiters };
     this.#waiters = [];
     this.#commitWaiters = [];
@@ -406,7 +411,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     for (const listener of this.#closeListeners.reverse()) await listener();
     this.#closed = true;
     // A failure is reported to the callers that wait for the write.
-    while (this.uncommitted) await this.afterCommit().catch(() => {});
+    while (this.hasPendingWrites) await this.untilDurable().catch(() => {});
     this.#time.clearTimer(this.#syncLater);
     await this.#checkpointer.close();
     this.#walSync.close();
@@ -416,23 +421,23 @@ class GroupCommitDatabase implements EmbeddedDatabase {
 }
 
 /**
- * Gives only the owner access to the file; SQLite gives the files beside it the same mode. An existing folder keeps
- * its mode, because it may be a home directory.
+ * Gives only the owner access to the database file. SQLite creates its other files with the same mode. The mode of an
+ * existing folder is not changed, because it may be a home directory.
  */
-function keepPrivate(path: string): void {
+function restrictAccess(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
       if (existsSync(file)) chmodSync(file, 0o600);
     } catch {
-      // Somebody else's file, which a group may write: its owner decides.
+      // The file belongs to another user, whose mode stays. This process may have access through a group.
     }
   }
 }
 
 function openSqlite(path: string): DatabaseSync {
-  // Another program may read the file: wait up to 500 ms for its lock. A larger cache costs time: at most commits SQLite
-  // looks through all of it for pages beyond the file's end.
+  // Waits up to 500 ms for a lock, because another program may read the file. The cache is not larger because SQLite
+  // searches the whole cache at most commits, for pages beyond the end of the file.
   const sql = new DatabaseSync(path, { timeout: 500 });
   try {
     sql.exec(`
@@ -451,7 +456,7 @@ function openSqlite(path: string): DatabaseSync {
   }
 }
 
-/** True for SQLite's errors of the file or the disk; false for those of a statement or a constraint. */
+/** True for SQLite errors of the file or the disk; false for errors of a statement or a constraint. */
 function isDiskError(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   if (typeof code !== 'number') return false;
@@ -461,7 +466,7 @@ function isDiskError(error: unknown): boolean {
 
 function overloaded(): DomainError {
   return new DomainError('unavailable', 'The service is overloaded.', {
-    internal: `${mostWaiting} callers wait for the disk already`,
+    internal: `${maxWaiting} callers wait for the disk already`,
     retryAfterMs: 1000,
   });
 }

@@ -12,19 +12,20 @@ import { duplicateKey, serverError } from './store-errors.ts';
 import { decodeDocument, encodeDocument } from './values.ts';
 
 /** MongoDB's limit. */
-const largestDocumentBytes = 16 * 1024 * 1024;
+const maxDocumentBytes = 16 * 1024 * 1024;
 
 /** Maximum number of record numbers cached by `_id`, per collection. */
-const mostKnownIds = 20_000;
+const maxKnownIds = 20_000;
 /** Maximum number and size of recently inserted documents that are cached in decoded form, per collection. */
-const mostRecent = 256;
-const largestRecentBytes = 4096;
+const maxRecent = 256;
+const maxRecentBytes = 4096;
 
 const idSpec = parseIndex({ key: { _id: 1 }, name: '_id_', unique: true });
 
 /**
- * One collection's documents and index entries in SQLite; filters are applied by the engine. Each write is checked first
- * (duplicates, size), so a write that throws has changed nothing. Use writes inside `EmbeddedDatabase.write`.
+ * One collection's documents and index entries in SQLite. A document is identified by its record number (`rid`), the
+ * row id in SQLite. Each write is checked first (duplicates, size), so a write that throws has changed nothing. Call
+ * writes inside `EmbeddedDatabase.write`. The engine applies filters.
  */
 export class DocumentTable {
   readonly namespace: string;
@@ -38,8 +39,8 @@ export class DocumentTable {
   /** Record numbers by `_id`, for ids that are strings or integers. */
   readonly #rids = new Map<unknown, number>();
   /**
-   * Recently inserted documents by record number. Some are changed at once, most are never read. They are not in the
-   * cache, so that they do not evict documents that are read.
+   * Recently inserted documents by record number. A few are changed soon, but most are never read. They are kept
+   * outside the cache, so that they do not evict documents that are read.
    */
   readonly #recent = new Map<number, Document>();
   #written = 0;
@@ -85,21 +86,24 @@ export class DocumentTable {
     return (this.#statements.count.get() as { count: number }).count;
   }
 
-  /** How many documents were written: a change that throws without another number has written nothing. */
+  /**
+   * Number of writes so far. If a change throws and this number is the same as before, the change has written
+   * nothing.
+   */
   get written(): number {
     return this.#written;
   }
 
-  /** The record number of the document with this `_id`. */
+  /** The record number of the document with this `_id`; undefined if there is none. */
   ridOfId(id: unknown): number | undefined {
     const known = this.#rids.get(id);
     if (known !== undefined) return known;
     const row = this.#statements.ridOfId.get(encodeKey(id)) as { rid: number } | undefined;
-    if (row) this.#know(id, row.rid);
+    if (row) this.#rememberRid(id, row.rid);
     return row?.rid;
   }
 
-  /** The document. It belongs to the cache: do not change it, and give callers a copy. */
+  /** Returns the document. The cache shares it: do not change it, and return only copies to callers of the store. */
   read(rid: number): Document | undefined {
     const cached = this.#recent.get(rid) ?? this.#cache.get(this.number, rid);
     if (cached) return cached;
@@ -128,7 +132,7 @@ export class DocumentTable {
     const entries = this.indexes.map((index) => {
       const keys = documentKeys(index.spec, document);
       const error = this.#duplicate(index, keys.keys, undefined, document);
-      // Where both are duplicates, MongoDB names the index of _id.
+      // If the `_id` is a duplicate as well, MongoDB reports the index of `_id`.
       if (error) throw this.ridOfId(document['_id']) === undefined ? error : this.#duplicateId(document);
       return { index, ...keys };
     });
@@ -140,38 +144,39 @@ export class DocumentTable {
       if (multikey) this.#becomeMultikey(index);
       for (const key of keys) index.insert(key, rid);
     }
-    // A deleted document may have had the number.
+    // SQLite may reuse the record number of a deleted document.
     this.#cache.delete(this.number, rid);
-    // Texts cost more to remember, and most new ones are not looked for: they are remembered when they are.
-    if (typeof document['_id'] === 'number') this.#know(document['_id'], rid);
-    if (bytes.length > largestRecentBytes) return;
-    if (this.#recent.size >= mostRecent) removeOldest(this.#recent);
+    // A new text id is remembered only when it is read: texts need more memory, and most new documents are not read
+    // by id.
+    if (typeof document['_id'] === 'number') this.#rememberRid(document['_id'], rid);
+    if (bytes.length > maxRecentBytes) return;
+    if (this.#recent.size >= maxRecent) removeOldest(this.#recent);
     this.#recent.set(rid, document);
   }
 
   /**
-   * Replaces `old` by `next`. Only the `touched` top-level fields differ. The cache keeps `next`, so the caller must not
-   * change it afterwards. Throws error 11000 for a duplicate.
+   * Replaces `old` by `next`. Only the top-level fields `changedFields` differ. The cache shares `next`, so the caller
+   * must not change it afterwards. Throws error 11000 for a duplicate.
    */
-  replace(rid: number, old: Document, next: Document, touched: readonly string[]): void {
+  replace(rid: number, old: Document, next: Document, changedFields: readonly string[]): void {
     const bytes = encode(next);
-    const changes: { index: IndexTable; gone: string[]; added: string[]; multikey: boolean }[] = [];
+    const changes: { index: IndexTable; removed: string[]; added: string[]; multikey: boolean }[] = [];
     for (const index of this.indexes) {
-      if (!touched.some((field) => index.spec.fields.has(field))) continue;
+      if (!changedFields.some((field) => index.spec.fields.has(field))) continue;
       const before = documentKeys(index.spec, old).keys;
       const { keys: after, multikey } = documentKeys(index.spec, next);
       const added = without(after, before);
-      const gone = without(before, after);
-      if (added.length === 0 && gone.length === 0) continue;
+      const removed = without(before, after);
+      if (added.length === 0 && removed.length === 0) continue;
       this.#refuseDuplicates(index, added, rid, next);
-      changes.push({ index, gone, added, multikey });
+      changes.push({ index, removed, added, multikey });
     }
     this.#written += 1;
     this.#statements.replace.run(bytes, rid);
     this.#recent.delete(rid);
-    for (const { index, gone, added, multikey } of changes) {
+    for (const { index, removed, added, multikey } of changes) {
       if (multikey) this.#becomeMultikey(index);
-      for (const key of gone) index.remove(key, rid);
+      for (const key of removed) index.remove(key, rid);
       for (const key of added) index.insert(key, rid);
     }
     this.#cache.set(this.number, rid, next, bytes.length);
@@ -188,7 +193,7 @@ export class DocumentTable {
     this.#cache.delete(this.number, rid);
   }
 
-  /** Makes an index and fills it. Throws error 11000 when documents violate it: then undo the write. */
+  /** Creates an index and fills it. Throws error 11000 if documents violate it; the caller must then undo the write. */
   addIndex(description: IndexDescription): void {
     const spec = parseIndex(description);
     const number = this.#catalogue.addIndex(this.number, spec.name, description);
@@ -204,16 +209,19 @@ export class DocumentTable {
   }
 
   /** Clears the caches of the collection after a rollback. */
-  forget(): void {
-    this.#cache.forget(this.number);
+  clearCaches(): void {
+    this.#cache.deleteCollection(this.number);
     this.#rids.clear();
     this.#recent.clear();
   }
 
-  /** Strings and integers are equal to no value of another type, so the same `_id` is always the same key. */
-  #know(id: unknown, rid: number): void {
+  /**
+   * Caches the record number of an `_id`. Only strings and integers: no value of another type is equal to them, so they
+   * can be keys of a Map.
+   */
+  #rememberRid(id: unknown, rid: number): void {
     if (typeof id !== 'string' && !Number.isSafeInteger(id)) return;
-    if (this.#rids.size >= mostKnownIds) removeOldest(this.#rids);
+    if (this.#rids.size >= maxKnownIds) removeOldest(this.#rids);
     this.#rids.set(id, rid);
   }
 
@@ -232,7 +240,7 @@ export class DocumentTable {
     if (error) throw error;
   }
 
-  /** The error 11000, when another document than `rid` has one of the keys. */
+  /** Returns error 11000 if a document other than `rid` has one of the keys, otherwise undefined. */
   #duplicate(
     index: IndexTable,
     keys: readonly string[],
@@ -254,11 +262,8 @@ export class DocumentTable {
 
 function encode(document: Document): Uint8Array {
   const bytes = encodeDocument(document);
-  if (bytes.length > largestDocumentBytes) {
-    throw serverError(
-      'badValue',
-      `The document has ${bytes.length} bytes; the most is ${largestDocumentBytes}.`,
-    );
+  if (bytes.length > maxDocumentBytes) {
+    throw serverError('badValue', `The document has ${bytes.length} bytes; the most is ${maxDocumentBytes}.`);
   }
   return bytes;
 }

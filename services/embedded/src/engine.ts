@@ -14,19 +14,19 @@ import { sortDocuments } from './sort.ts';
 import { serverError } from './store-errors.ts';
 import { compileUpdate, upsertBase } from './update.ts';
 
-/** A document that a query found. The cache owns it: do not change it. */
+/** A document that a query found, with its record number. The cache shares the document: do not change it. */
 export interface Match {
   readonly rid: number;
   readonly document: Document;
 }
 
-/** Counters of what queries read, with which tests verify the use of an index. */
+/** Counters of what queries read. Tests use them to verify that an index is used. */
 export interface QueryStatistics {
   documentsExamined: number;
   keysExamined: number;
 }
 
-/** A change of the first matching document, or with `many` of all; filter and change are normalised. */
+/** A change of the first matching document, or with `many` of all. Filter and change are normalised. */
 export interface UpdateRequest {
   readonly filter: Document;
   /** Update operators. */
@@ -59,8 +59,8 @@ export class CollectionEngine {
   readonly #statistics: QueryStatistics;
   #table: DocumentTable | undefined;
   /**
-   * By `_id` (idKey): the number of the transaction that wrote the document last, in the order of these numbers. Durable
-   * entries are removed.
+   * Number of the last transaction that wrote a document, by `idKey` of its `_id`. Ordered by transaction, oldest
+   * first. Entries of durable transactions are removed.
    */
   readonly #written = new Map<unknown, number>();
   #writtenIn = 0;
@@ -80,8 +80,8 @@ export class CollectionEngine {
     this.#statistics = statistics;
     this.namespace = namespace;
     db.onUndo(() => {
-      // The table is opened again from the stored data: documents, indexes, and which of them contain arrays.
-      this.#table?.forget();
+      // The next operation opens the table again from the stored data.
+      this.#table?.clearCaches();
       this.#table = undefined;
     });
   }
@@ -91,30 +91,30 @@ export class CollectionEngine {
     return this.#table?.written ?? 0;
   }
 
-  /** True while a write here (with `id`: of that document) is not durable. */
-  isUncommitted(id?: unknown): boolean {
+  /** True while a write of this collection, or with `id` of this document, is not durable. */
+  hasPendingWrites(id?: unknown): boolean {
     if (this.#writtenIn <= this.#db.durable) return false;
     return id === undefined || (this.#written.get(idKey(id)) ?? 0) > this.#db.durable;
   }
 
-  /** The matching documents, read on demand: writes may happen between two of them. */
+  /** The matching documents, read on demand. Writes may happen while the caller iterates. */
   *find(filter: Document, sort: SortOrder): Generator<Match> {
-    const fits = compileFilter(filter);
+    const matches = compileFilter(filter);
     const table = this.#open();
     if (!table) return;
     const id = filter['_id'];
     if (isPlainId(id)) {
-      const match = this.#byId(table, id, fits);
+      const match = this.#byId(table, id, matches);
       if (match) yield match;
       return;
     }
     const ids = sort.length === 0 ? plainIdsOf(id) : undefined;
     if (ids) {
-      yield* this.#named(table, ids, fits);
+      yield* this.#byIds(table, ids, matches);
       return;
     }
     const plan = planQuery<IdTable | IndexTable>(filter, sort, [table.ids, ...table.indexes]);
-    const found = this.#fitting(table, plan, fits);
+    const found = this.#matching(table, plan, matches);
     if (sort.length === 0 || (plan.kind === 'index' && plan.sorted)) yield* found;
     else yield* sortDocuments([...found], sort);
   }
@@ -122,9 +122,9 @@ export class CollectionEngine {
   /** The first matching document. */
   findOne(filter: Document, sort: SortOrder): Match | undefined {
     if (!isPlainId(filter['_id'])) return this.find(filter, sort).next().value ?? undefined;
-    const fits = compileFilter(filter);
+    const matches = compileFilter(filter);
     const table = this.#open();
-    return table && this.#byId(table, filter['_id'], fits);
+    return table && this.#byId(table, filter['_id'], matches);
   }
 
   /** Number of matching documents, at most `limit`. */
@@ -143,9 +143,9 @@ export class CollectionEngine {
     if (_id === undefined || Array.isArray(_id) || _id instanceof RegExp) {
       throw serverError('invalidIdField', "The '_id' value cannot be of type array, regex or undefined");
     }
-    const table = this.#ensure();
+    const table = this.#openOrCreate();
     table.insert(Object.keys(document)[0] === '_id' ? document : { _id, ...document });
-    this.#note(_id);
+    this.#recordWrite(_id);
   }
 
   update(request: UpdateRequest): UpdateOutcome {
@@ -153,17 +153,17 @@ export class CollectionEngine {
     const apply = compileUpdate(change, filter);
     const outcome: UpdateOutcome = { matched: 0, modified: 0 };
     const table = this.#open();
-    // Finds all documents before the first change, because the scan could find a changed document again.
-    for (const { rid, document } of this.#toChange(filter, sort, request.many === true)) {
+    // All documents are found before the first change. Otherwise the scan could find a changed document again.
+    for (const { rid, document } of this.#documentsToUpdate(filter, sort, request.many === true)) {
       // Both documents share their unchanged parts, so neither may be modified after this point.
       const next = { ...document };
-      const touched = apply(next, false);
+      const changedFields = apply(next, false);
       outcome.matched += 1;
       outcome.before = document;
       outcome.after = document;
-      if (touched.length === 0) continue;
-      (table as DocumentTable).replace(rid, document, next, touched);
-      this.#note(document['_id']);
+      if (changedFields.length === 0) continue;
+      (table as DocumentTable).replace(rid, document, next, changedFields);
+      this.#recordWrite(document['_id']);
       outcome.modified += 1;
       outcome.after = next;
     }
@@ -171,28 +171,28 @@ export class CollectionEngine {
     return outcome;
   }
 
-  #toChange(filter: Document, sort: SortOrder, many: boolean): readonly Match[] {
+  #documentsToUpdate(filter: Document, sort: SortOrder, many: boolean): readonly Match[] {
     if (many) return [...this.find(filter, sort)];
     const match = this.findOne(filter, sort);
     return match ? [match] : [];
   }
 
-  /** Removes at most `most` of the matching documents; returns their number. */
-  remove(filter: Document, most: number): number {
-    const found = take(this.find(filter, []), most);
+  /** Removes at most `max` of the matching documents. Returns their number. */
+  remove(filter: Document, max: number): number {
+    const found = take(this.find(filter, []), max);
     for (const { rid, document } of found) {
-      this.#note(document['_id']);
+      this.#recordWrite(document['_id']);
       this.#table?.remove(rid, document);
     }
     return found.length;
   }
 
-  /** Creates the missing indexes; returns the names of all. If it throws, none is created. */
+  /** Creates the missing indexes. Returns the names of all. If it throws, the caller must undo the write. */
   createIndexes(descriptions: readonly IndexDescription[]): string[] {
-    const table = this.#ensure();
+    const table = this.#openOrCreate();
     return descriptions.map((description) => {
       const spec = parseIndex(description);
-      if (!this.#exists(table, description)) table.addIndex(description);
+      if (!this.#indexExists(table, description)) table.addIndex(description);
       return spec.name;
     });
   }
@@ -202,7 +202,7 @@ export class CollectionEngine {
     return (this.#open()?.indexes ?? []).filter((index) => index.spec.expireAfterSeconds !== undefined);
   }
 
-  #exists(table: DocumentTable, description: IndexDescription): boolean {
+  #indexExists(table: DocumentTable, description: IndexDescription): boolean {
     const spec = parseIndex(description);
     const wanted = indexIdentity(spec);
     for (const index of table.indexes) {
@@ -226,41 +226,41 @@ export class CollectionEngine {
   }
 
   #upsert({ filter, change }: UpdateRequest, outcome: UpdateOutcome): void {
-    const made = upsertBase(filter);
-    compileUpdate(change, filter)(made, true);
-    const { _id = new ObjectId(), ...rest } = made;
+    const created = upsertBase(filter);
+    compileUpdate(change, filter)(created, true);
+    const { _id = new ObjectId(), ...rest } = created;
     const document = { _id, ...rest };
     this.insert(document);
     outcome.upsertedId = _id;
     outcome.after = document;
   }
 
-  #byId(table: DocumentTable, id: unknown, fits: (document: Document) => boolean): Match | undefined {
+  #byId(table: DocumentTable, id: unknown, matches: (document: Document) => boolean): Match | undefined {
     const rid = table.ridOfId(id);
     const match = rid === undefined ? undefined : this.#read(table, rid);
-    return match && fits(match.document) ? match : undefined;
+    return match && matches(match.document) ? match : undefined;
   }
 
-  /** The documents with these ids that match, in the order of their ids, as in an index. */
-  *#named(
+  /** The matching documents with these ids, ordered by id, as an index would return them. */
+  *#byIds(
     table: DocumentTable,
     ids: readonly unknown[],
-    fits: (document: Document) => boolean,
+    matches: (document: Document) => boolean,
   ): Generator<Match> {
-    for (const id of inOrder(ids)) {
-      const match = this.#byId(table, id, fits);
+    for (const id of sortedDistinct(ids)) {
+      const match = this.#byId(table, id, matches);
       if (match) yield match;
     }
   }
 
-  *#fitting(
+  *#matching(
     table: DocumentTable,
     plan: Plan<IdTable | IndexTable>,
-    fits: (document: Document) => boolean,
+    matches: (document: Document) => boolean,
   ): Generator<Match> {
     for (const rid of this.#rids(table, plan)) {
       const match = this.#read(table, rid);
-      if (match && fits(match.document)) yield match;
+      if (match && matches(match.document)) yield match;
     }
   }
 
@@ -302,7 +302,7 @@ export class CollectionEngine {
     return document && { rid, document };
   }
 
-  #note(id: unknown): void {
+  #recordWrite(id: unknown): void {
     const { transaction, durable } = this.#db;
     if (this.#writtenIn !== transaction) {
       for (const [key, writtenIn] of this.#written) {
@@ -333,7 +333,7 @@ export class CollectionEngine {
     return this.#table;
   }
 
-  #ensure(): DocumentTable {
+  #openOrCreate(): DocumentTable {
     const table = this.#open();
     if (table) return table;
     this.#catalogue.add(this.namespace);
@@ -354,7 +354,7 @@ function plainIdsOf(condition: unknown): readonly unknown[] | undefined {
 }
 
 /** Each id once, in the order of their keys. */
-function inOrder(ids: readonly unknown[]): readonly unknown[] {
+function sortedDistinct(ids: readonly unknown[]): readonly unknown[] {
   if (ids.length < 2) return ids;
   const keyed = ids.map((id) => ({ id, key: encodeKey(id) })).sort((a, b) => Buffer.compare(a.key, b.key));
   return keyed
@@ -362,17 +362,17 @@ function inOrder(ids: readonly unknown[]): readonly unknown[] {
     .map(({ id }) => id);
 }
 
-function take<T>(items: Generator<T>, most: number): T[] {
+function take<T>(items: Generator<T>, max: number): T[] {
   const taken: T[] = [];
-  if (most < 1) return taken;
+  if (max < 1) return taken;
   for (const item of items) {
     taken.push(item);
-    if (taken.length >= most) break;
+    if (taken.length >= max) break;
   }
   return taken;
 }
 
-/** Equal for equal `_id`s: the `_id` itself if it is a string or an integer. */
+/** Map key of an `_id`, the same for equal `_id`s: the `_id` itself if it is a string or an integer. */
 function idKey(id: unknown): unknown {
   if (typeof id === 'string' || Number.isSafeInteger(id)) return id;
   const bytes = encodeKey(id);

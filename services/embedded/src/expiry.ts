@@ -2,7 +2,7 @@ import type { EmbeddedDatabase } from './database.ts';
 import type { CollectionEngine } from './engine.ts';
 import { paced } from './pace.ts';
 
-/** Documents deleted in one write: few, since it blocks the event loop. */
+/** Maximum documents that one write deletes. Few, because a write blocks the event loop. */
 const batchSize = 20;
 
 /** Deletes expired documents of TTL indexes, in small batches with pauses. Returns their number. */

@@ -9,31 +9,31 @@ export type Predicate = (document: Document) => boolean;
 
 /** The operators on a field, except `$not`. Each takes less than a microsecond per document. */
 const fieldOperators: Readonly<Record<string, (path: string, operand: unknown) => Predicate>> = {
-  $ne: (path, operand) => not(at(path, equals(operand))),
-  $in: (path, operand) => at(path, isIn(operand, '$in')),
-  $nin: (path, operand) => not(at(path, isIn(operand, '$nin'))),
+  $ne: (path, operand) => not(anyAt(path, equals(operand))),
+  $in: (path, operand) => anyAt(path, isIn(operand, '$in')),
+  $nin: (path, operand) => not(anyAt(path, isIn(operand, '$nin'))),
   $lt: (path, operand) =>
-    at(
+    anyAt(
       path,
       compares(operand, (order) => order < 0),
     ),
   $lte: (path, operand) =>
-    at(
+    anyAt(
       path,
       compares(operand, (order) => order <= 0),
     ),
   $gt: (path, operand) =>
-    at(
+    anyAt(
       path,
       compares(operand, (order) => order > 0),
     ),
   $gte: (path, operand) =>
-    at(
+    anyAt(
       path,
       compares(operand, (order) => order >= 0),
     ),
   $exists: (path, operand) => {
-    const exists = at(path, (value) => value !== undefined);
+    const exists = anyAt(path, (value) => value !== undefined);
     return operand ? exists : not(exists);
   },
   $size: (path, operand) => {
@@ -72,7 +72,7 @@ export function isOperators(condition: unknown): condition is Document {
 }
 
 function field(path: string, condition: unknown): Predicate[] {
-  if (!isOperators(condition)) return [at(path, equals(condition))];
+  if (!isOperators(condition)) return [anyAt(path, equals(condition))];
   return Object.keys(condition).map((name) => {
     const operand = condition[name];
     if (name === '$not') return negation(path, operand);
@@ -84,8 +84,8 @@ function field(path: string, condition: unknown): Predicate[] {
 
 function negation(path: string, condition: unknown): Predicate {
   if (!isOperators(condition)) throw serverError('badValue', '$not needs a document of operators');
-  const inner = field(path, condition);
-  return (document) => !inner.every((predicate) => predicate(document));
+  const conditions = field(path, condition);
+  return (document) => !conditions.every((predicate) => predicate(document));
 }
 
 function logical(name: '$and' | '$or', condition: unknown): Predicate {
@@ -100,7 +100,7 @@ function logical(name: '$and' | '$or', condition: unknown): Predicate {
   return (document) => parts.some((part) => part(document));
 }
 
-function at(path: string, test: (value: unknown) => boolean): Predicate {
+function anyAt(path: string, test: (value: unknown) => boolean): Predicate {
   const parts = splitPath(path);
   return (document) => anyValueAt(document, parts, test);
 }
@@ -110,7 +110,7 @@ function not(predicate: Predicate): Predicate {
 }
 
 function equals(operand: unknown): (value: unknown) => boolean {
-  refusePattern(operand);
+  rejectPattern(operand);
   if (operand === null || operand === undefined) return (value) => value === null || value === undefined;
   if (typeof operand === 'string' || typeof operand === 'boolean') return (value) => value === operand;
   return (value) => value !== undefined && sameValue(value, operand);
@@ -127,22 +127,25 @@ function isIn(operand: unknown, name: string): (value: unknown) => boolean {
   return (value) => tests.some((test) => test(value));
 }
 
-/** Compares within one type only. NaN equals itself, and is neither less nor greater than a number. */
+/** Compares only values of the same type. NaN is equal to itself, and neither less nor greater than a number. */
 function compares(operand: unknown, holds: (order: number) => boolean): (value: unknown) => boolean {
-  refusePattern(operand);
+  rejectPattern(operand);
   const type = typeOrder(operand);
   if (type === typeByte.null) return (value) => (value === undefined || value === null) && holds(0);
-  const nan = typeof operand === 'number' && Number.isNaN(operand);
+  const isNaNOperand = typeof operand === 'number' && Number.isNaN(operand);
   return (value) => {
     if (value === undefined || typeOrder(value) !== type) return false;
     const order = compareValues(value, operand);
-    if (order !== 0 && (nan || (typeof value === 'number' && Number.isNaN(value)))) return false;
+    if (order !== 0 && (isNaNOperand || (typeof value === 'number' && Number.isNaN(value)))) return false;
     return holds(order);
   };
 }
 
-/** Rejects a regular expression: MongoDB matches text with it, and a comparison as a value would find other documents. */
-function refusePattern(operand: unknown): void {
+/**
+ * Rejects a regular expression. MongoDB matches texts with it. Comparing it as a value would return other documents
+ * than MongoDB.
+ */
+function rejectPattern(operand: unknown): void {
   if (operand instanceof RegExp) {
     throw serverError('badValue', 'The embedded store has no regular expressions in filters.');
   }

@@ -217,7 +217,7 @@ describe('a change of index entries', () => {
     });
     const last = db.write(() => entries.change(c, 7, true));
     await Promise.allSettled([first, failed, last]);
-    expect(entries.between('', '\xff')).toEqual([a, c]);
+    expect(entries.changedBetween('', '\xff')).toEqual([a, c]);
     expect([a, b, c].map((entry) => entries.has(entry))).toEqual([true, undefined, true]);
   });
 });

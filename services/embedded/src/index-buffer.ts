@@ -2,35 +2,40 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.ts';
 import type { EmbeddedDatabase, Participant } from './database.ts';
 
-/** Minimum delay before changes of indexes are written to their tables; the maximum is twice as long. */
+/**
+ * Minimum delay before changed index entries are written to their tables; milliseconds. The maximum is twice as long.
+ */
 const defaultDelayMs = 250;
-/** Number of changes that are written without the delay; they take some megabytes. */
-const mostChanges = 16_384;
+/** Number of changes after which they are written without the delay. They take some megabytes of memory. */
+const maxChanges = 16_384;
 /** Maximum number of entries that one statement adds. */
-const rowsAtOnce = 16;
+const rowsPerInsert = 16;
 /** Bytes of the record number at the end of an entry. */
 export const ridBytes = 6;
-/** Bytes before each change in the journal: the index with the kind of change, and the entry's length. */
-const headBytes = 8;
+/** Bytes before the entry of each change in the journal: index number with kind of change, and length of the entry. */
+const headerBytes = 8;
 
 /**
- * State of an entry that may differ from its table. `added` and `removed` only if the table is known to
- * differ, so that the opposite change leaves nothing to write.
+ * States of a pending entry:
+ * - `added`, `removed`: the table is known to differ. The opposite change makes both equal, so nothing has to be
+ *   written.
+ * - `present`, `absent`: the entry exists or not, but it is unknown whether the table has it (after the journal was
+ *   read).
  */
 const added = 1;
 const removed = 2;
 const present = 3;
 const absent = 4;
-type Standing = typeof added | typeof removed | typeof present | typeof absent;
+type EntryState = typeof added | typeof removed | typeof present | typeof absent;
 
-/** The state of an entry, and the next entry of the same document. */
+/** A pending entry with its state, and the next pending entry of the same document. */
 interface Pending {
   readonly entry: string;
-  standing: Standing;
+  state: EntryState;
   readonly next: Pending | undefined;
 }
 
-/** Pending entries by record number: lookups of numbers are faster than of texts. */
+/** Pending entries by record number, because looking up a number is faster than looking up a text. */
 class PendingMap {
   readonly #byRid = new Map<number, Pending>();
 
@@ -45,8 +50,8 @@ class PendingMap {
     return pending;
   }
 
-  add(entry: string, rid: number, standing: Standing): void {
-    this.#byRid.set(rid, { entry, standing, next: this.#byRid.get(rid) });
+  add(entry: string, rid: number, state: EntryState): void {
+    this.#byRid.set(rid, { entry, state, next: this.#byRid.get(rid) });
   }
 
   delete(entry: string, rid: number): void {
@@ -71,44 +76,47 @@ function without(list: Pending | undefined, entry: string): Pending | undefined 
   return { ...list, next: without(list.next, entry) };
 }
 
-/** Changes of one index that are not in its table yet. */
+/**
+ * Changes of one index that are not in its table yet. Entries are latin1 texts: a key and a record number. Old entries
+ * are written at the next rotation, young entries at the rotation after it.
+ */
 export class PendingEntries {
   readonly #buffer: IndexBuffer;
   readonly #number: number;
   #young = new PendingMap();
   #old = new PendingMap();
-  /** All pending entries in order; undefined after a change. Built only at the second request. */
+  /** All pending entries in order; undefined after a change. Sorted only at the second read after a change. */
   #sorted: string[] | undefined;
-  #asked = false;
+  #wasRead = false;
 
   constructor(buffer: IndexBuffer, number: number) {
     this.#buffer = buffer;
     this.#number = number;
   }
 
-  /** True if the table has all entries. */
+  /** True if no entry is pending. */
   get isEmpty(): boolean {
     this.#buffer.refresh();
     return this.#young.size + this.#old.size === 0;
   }
 
-  /** Adds or removes the entry of a document, as latin1; call in a write. */
+  /** Adds or removes the entry of a document, in memory and in the journal. Call in a write. */
   change(entry: string, rid: number, isAdded: boolean): void {
-    this.#buffer.note(this.#number, entry, isAdded);
+    this.#buffer.addToJournal(this.#number, entry, isAdded);
     this.apply(entry, rid, isAdded);
   }
 
-  /** True if the entry exists, false if it was removed; undefined if only the table knows. */
+  /** True if the entry exists, false if it was removed; undefined if the entry is not pending: then read the table. */
   has(entry: string): boolean | undefined {
     const rid = ridIn(entry);
     const pending = this.#young.find(entry, rid) ?? this.#old.find(entry, rid);
-    return pending && (pending.standing === added || pending.standing === present);
+    return pending && (pending.state === added || pending.state === present);
   }
 
-  /** Entries from `lower` up to but excluding `upper` that differ from the table, in order. */
-  between(lower: string, upper: string): readonly string[] {
-    if (!this.#asked) {
-      this.#asked = true;
+  /** Pending entries from `lower` (inclusive) to `upper` (exclusive), in order. */
+  changedBetween(lower: string, upper: string): readonly string[] {
+    if (!this.#wasRead) {
+      this.#wasRead = true;
       const found: string[] = [];
       for (const entry of this.#all()) if (entry >= lower && entry < upper) found.push(entry);
       return found.sort();
@@ -120,7 +128,7 @@ export class PendingEntries {
   /** Changes the entries in memory, without the journal. */
   apply(entry: string, rid: number, isAdded: boolean): void {
     this.#sorted = undefined;
-    this.#asked = false;
+    this.#wasRead = false;
     let map = this.#young;
     let pending = map.find(entry, rid);
     if (!pending) {
@@ -128,28 +136,28 @@ export class PendingEntries {
       pending = map.find(entry, rid);
     }
     if (!pending) this.#young.add(entry, rid, isAdded ? added : removed);
-    else if (pending.standing === (isAdded ? removed : added)) map.delete(entry, rid);
-    else if (pending.standing === (isAdded ? absent : present)) pending.standing = isAdded ? present : absent;
+    else if (pending.state === (isAdded ? removed : added)) map.delete(entry, rid);
+    else if (pending.state === (isAdded ? absent : present)) pending.state = isAdded ? present : absent;
   }
 
-  /** Applies an entry of the journal, which the table may have already. */
+  /** Applies a change from the journal. The table may contain it already. */
   replay(entry: string, isAdded: boolean): void {
     const rid = ridIn(entry);
-    const standing = isAdded ? present : absent;
+    const state = isAdded ? present : absent;
     const pending = this.#old.find(entry, rid);
-    if (pending) pending.standing = standing;
-    else this.#old.add(entry, rid, standing);
+    if (pending) pending.state = state;
+    else this.#old.add(entry, rid, state);
   }
 
-  forget(): void {
+  clear(): void {
     this.#young.clear();
     this.#old.clear();
     this.#sorted = undefined;
   }
 
-  /** Writes the old entries; then the young entries become the old ones. */
+  /** Writes the old entries to the table. Then the young entries become the old entries. */
   rotate(table: IndexWriter): void {
-    // In order, so that neighbours are changed while their page is cached.
+    // Sorted, so that entries on the same page of the table are changed one after the other.
     const entries = [...this.#old.entries()].sort();
     table.put(entries.filter((entry) => this.has(entry)));
     table.drop(entries.filter((entry) => !this.has(entry)));
@@ -165,10 +173,10 @@ export class PendingEntries {
 }
 
 /**
- * Delays writes of changed index entries (ADR 0051): most entries of a job are removed again before a write would pay
- * off. Each transaction writes its changes as one row of a journal. A quarter to half a second later the remaining
- * changes are written to the indexes' tables, in the order of the entries, and their rows are removed. `recover`
- * applies the journal of a killed process to the tables.
+ * Delays writes of changed index entries (ADR 0051), because most entries are removed again after a short time. Each
+ * transaction writes its changes as one row of a journal. At each rotation, the changes that are at least `delayMs`
+ * old and still needed are written to the tables of the indexes, and their journal rows are deleted. After a crash,
+ * `recover` applies the journal to the tables.
  */
 export class IndexBuffer implements Participant {
   readonly #db: EmbeddedDatabase;
@@ -180,12 +188,13 @@ export class IndexBuffer implements Participant {
   #changes = Buffer.allocUnsafe(16 * 1024);
   #length = 0;
   #markedLength = 0;
-  /** Number of the journal's newest row; below, of the newest row that has only old changes. */
-  #newest = 0;
-  #boundary = 0;
-  #changed = 0;
-  #due = false;
-  /** Set when writes were undone: the pending entries are read from the journal again. */
+  /** Number of the newest row of the journal. */
+  #newestRow = 0;
+  /** Number of the newest row whose changes are all old. The next rotation deletes the rows up to it. */
+  #newestOldRow = 0;
+  #changeCount = 0;
+  #rotationDue = false;
+  /** Set when writes were undone. Then the pending entries must be read from the journal again. */
   #stale = false;
   #timer: Timer | undefined;
 
@@ -200,8 +209,8 @@ export class IndexBuffer implements Participant {
       read: db.sql.prepare('SELECT number, changes FROM store_index_journal ORDER BY number'),
     };
     recover(db.sql, this.#statements.read.all() as unknown as JournalRow[]);
-    db.takePart(this);
-    db.onClose(() => this.#empty());
+    db.addParticipant(this);
+    db.onClose(() => this.#writeAll());
   }
 
   /** Changes of an index that are not in its table yet. */
@@ -216,11 +225,11 @@ export class IndexBuffer implements Participant {
   beforeCommit(): void {
     this.refresh();
     if (this.#length > 0) {
-      this.#newest += 1;
-      this.#statements.add.run(this.#newest, this.#changes.subarray(0, this.#length));
+      this.#newestRow += 1;
+      this.#statements.add.run(this.#newestRow, this.#changes.subarray(0, this.#length));
       this.#length = 0;
     }
-    if (this.#due || this.#changed > mostChanges) this.#rotate();
+    if (this.#rotationDue || this.#changeCount > maxChanges) this.#rotate();
   }
 
   undone(alone: boolean): void {
@@ -229,28 +238,28 @@ export class IndexBuffer implements Participant {
   }
 
   /** Adds a change to the journal. */
-  note(number: number, entry: string, isAdded: boolean): void {
+  addToJournal(number: number, entry: string, isAdded: boolean): void {
     this.refresh();
     const { length } = entry;
     const at = this.#length;
-    this.#reserve(at + headBytes + length);
-    this.#length = at + headBytes + length;
+    this.#reserve(at + headerBytes + length);
+    this.#length = at + headerBytes + length;
     this.#changes.writeUInt32BE(number * 2 + (isAdded ? 1 : 0), at);
     this.#changes.writeUInt32BE(length, at + 4);
-    this.#changes.write(entry, at + headBytes, length, 'latin1');
-    this.#changed += 1;
+    this.#changes.write(entry, at + headerBytes, length, 'latin1');
+    this.#changeCount += 1;
     this.#rotateLater();
   }
 
   /** Reads the journal again if writes were undone since the last time. */
   refresh(): void {
     if (!this.#stale) return;
-    for (const { pending } of this.#indexes.values()) pending.forget();
+    for (const { pending } of this.#indexes.values()) pending.clear();
     for (const { number, changes } of this.#statements.read.all() as unknown as JournalRow[]) {
-      this.#newest = Math.max(this.#newest, number);
+      this.#newestRow = Math.max(this.#newestRow, number);
       for (const { index, entry, isAdded } of changesIn(changes)) this.of(index).replay(entry, isAdded);
     }
-    this.#boundary = this.#newest;
+    this.#newestOldRow = this.#newestRow;
     for (const { index, entry, isAdded } of changesIn(this.#changes.subarray(0, this.#length))) {
       this.of(index).apply(entry, ridIn(entry), isAdded);
     }
@@ -268,37 +277,37 @@ export class IndexBuffer implements Participant {
   }
 
   #rotate(): void {
-    this.#due = false;
-    this.#changed = 0;
+    this.#rotationDue = false;
+    this.#changeCount = 0;
     let isEmpty = true;
     for (const { pending, table } of this.#indexes.values()) {
       if (pending.isEmpty) continue;
       pending.rotate(table);
       isEmpty &&= pending.isEmpty;
     }
-    this.#statements.trim.run(this.#boundary);
-    this.#boundary = this.#newest;
+    this.#statements.trim.run(this.#newestOldRow);
+    this.#newestOldRow = this.#newestRow;
     if (!isEmpty) this.#rotateLater();
   }
 
   #rotateLater(): void {
     this.#timer ??= this.#time.setTimeout(() => {
       this.#timer = undefined;
-      // The writers get the failure; the next change schedules another try.
+      // The callers that write get the failure. The next change schedules another rotation.
       this.#rotateNow().catch(() => {});
     }, this.#delayMs);
     this.#timer.unref();
   }
 
   #rotateNow(): Promise<void> {
-    return this.#db.writeWhole(() => {
-      this.#due = true;
+    return this.#db.writeWithoutSavepoint(() => {
+      this.#rotationDue = true;
     }, 'in-order');
   }
 
   /** Writes all changes to the tables. */
-  async #empty(): Promise<void> {
-    // Failed changes stay in the journal.
+  async #writeAll(): Promise<void> {
+    // Twice: for the old and the young entries. After a failure the changes stay in the journal.
     for (let i = 0; i < 2; i++) await this.#rotateNow().catch(() => {});
     this.#time.clearTimer(this.#timer);
   }
@@ -323,7 +332,7 @@ export function createJournal(sql: DatabaseSync): void {
   );
 }
 
-/** Adds and removes entries of an index's table, which exists by the time of the first write. */
+/** Adds and removes entries in the table of an index. The table must exist at the first write. */
 class IndexWriter {
   readonly #sql: DatabaseSync;
   readonly #number: number;
@@ -339,8 +348,8 @@ class IndexWriter {
     const { put, putSome } = this.#prepared();
     const bytes = entries.map((entry) => Buffer.from(entry, 'latin1'));
     let at = 0;
-    for (; at + rowsAtOnce <= bytes.length; at += rowsAtOnce)
-      putSome.run(...bytes.slice(at, at + rowsAtOnce));
+    for (; at + rowsPerInsert <= bytes.length; at += rowsPerInsert)
+      putSome.run(...bytes.slice(at, at + rowsPerInsert));
     for (; at < bytes.length; at++) put.run(bytes[at] as Buffer);
   }
 
@@ -355,14 +364,16 @@ class IndexWriter {
     const insert = `INSERT OR IGNORE INTO ${table} (entry) VALUES (?)`;
     this.#statements ??= {
       put: this.#sql.prepare(insert),
-      putSome: this.#sql.prepare(insert + ', (?)'.repeat(rowsAtOnce - 1)),
+      putSome: this.#sql.prepare(insert + ', (?)'.repeat(rowsPerInsert - 1)),
       drop: this.#sql.prepare(`DELETE FROM ${table} WHERE entry = ?`),
     };
     return this.#statements;
   }
 }
 
-/** Applies a journal to the indexes' tables, and empties it; a table may have part of it already. */
+/**
+ * Applies a journal to the tables of the indexes, and empties it. The tables may contain some of the changes already.
+ */
 function recover(sql: DatabaseSync, rows: readonly JournalRow[]): void {
   if (rows.length === 0) return;
   const writers = new Map<number, IndexWriter>();
@@ -388,13 +399,13 @@ function* changesIn(
 ): Generator<{ readonly index: number; readonly entry: string; readonly isAdded: boolean }> {
   const bytes = Buffer.from(changes.buffer, changes.byteOffset, changes.byteLength);
   for (let at = 0; at < bytes.length; ) {
-    const head = bytes.readUInt32BE(at);
-    const start = at + headBytes;
+    const header = bytes.readUInt32BE(at);
+    const start = at + headerBytes;
     const end = start + bytes.readUInt32BE(at + 4);
     yield {
-      index: Math.floor(head / 2),
+      index: Math.floor(header / 2),
       entry: bytes.toString('latin1', start, end),
-      isAdded: head % 2 === 1,
+      isAdded: header % 2 === 1,
     };
     at = end;
   }
@@ -407,7 +418,7 @@ function ridIn(entry: string): number {
   return rid;
 }
 
-/** The position of the first entry that is not below `bound`. */
+/** Index of the first entry that is not less than `bound`. */
 function firstFrom(entries: readonly string[], bound: string): number {
   let low = 0;
   let high = entries.length;

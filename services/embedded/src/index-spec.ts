@@ -2,7 +2,7 @@ import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Document } from 'mongodb';
 import { compileFilter, type Predicate } from './filter.ts';
 import { afterPrefix, emptyArrayKey, keyText } from './order.ts';
-import { isPlace, splitPath } from './paths.ts';
+import { isArrayIndex, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { isDocument, normaliseDocument, ownField } from './values.ts';
 
@@ -21,14 +21,16 @@ export interface IndexSpec {
   readonly unique: boolean;
   readonly sparse: boolean;
   readonly partial: Document | undefined;
-  /** True when the index has the document: for a partial index when it fits the expression, else always. */
+  /**
+   * True if a partial index contains the document, because it matches the expression. Always true for other indexes.
+   */
   readonly covers: Predicate;
   readonly expireAfterSeconds: number | undefined;
   /** Top-level fields that a document's entries depend on. */
   readonly fields: ReadonlySet<string>;
 }
 
-const understood = new Set([
+const supportedOptions = new Set([
   'key',
   'name',
   'unique',
@@ -42,16 +44,16 @@ const understood = new Set([
  * features that the embedded store does not have (text, hashed, wildcard, collation …).
  */
 export function parseIndex(description: IndexDescription): IndexSpec {
-  const foreign = Object.keys(description).find((option) => !understood.has(option));
-  if (foreign) throw refused(`the option ${foreign}`);
+  const unsupportedOption = Object.keys(description).find((option) => !supportedOptions.has(option));
+  if (unsupportedOption) throw unsupported(`the option ${unsupportedOption}`);
   const entries = Object.entries(description.key);
   if (entries.length === 0) throw serverError('cannotCreateIndex', 'Index keys cannot be empty.');
   const parts = entries.map(([path, direction]): IndexPart => {
     if (direction !== 1 && direction !== -1)
-      throw refused(`the kind ${JSON.stringify(direction)} of ${path}`);
+      throw unsupported(`the kind ${JSON.stringify(direction)} of ${path}`);
     const names = splitPath(path);
-    if (path.includes('$') || names.includes('')) throw refused(`the path ${JSON.stringify(path)}`);
-    if (names.some(isPlace)) throw refused(`an array index (${path})`);
+    if (path.includes('$') || names.includes('')) throw unsupported(`the path ${JSON.stringify(path)}`);
+    if (names.some(isArrayIndex)) throw unsupported(`an array index (${path})`);
     return { path, parts: names, direction };
   });
   const { partialFilterExpression, expireAfterSeconds, sparse } = description;
@@ -71,11 +73,11 @@ export function parseIndex(description: IndexDescription): IndexSpec {
     partial,
     covers: partial ? compileFilter(partial) : () => true,
     expireAfterSeconds,
-    fields: new Set([...parts.map((part) => part.parts[0] as string), ...topFields(partial ?? {})]),
+    fields: new Set([...parts.map((part) => part.parts[0] as string), ...topLevelFields(partial ?? {})]),
   };
 }
 
-/** Two descriptions with the same key and options mean the same index. */
+/** Texts for comparison: indexes with the same key and options are the same index. */
 export function indexIdentity(spec: IndexSpec): { key: string; options: string } {
   return {
     key: JSON.stringify(Object.entries(spec.key)),
@@ -88,26 +90,29 @@ export function indexIdentity(spec: IndexSpec): { key: string; options: string }
   };
 }
 
-/** A document's keys in an index, as latin1; with an array in a field (`multikey`) one for each item. */
+/**
+ * A document's keys in an index, as latin1 texts. `multikey`: a field contains an array; there is a key for each
+ * item.
+ */
 export interface DocumentKeys {
   readonly keys: readonly string[];
   readonly multikey: boolean;
 }
 
-const none: DocumentKeys = { keys: [], multikey: false };
+const noKeys: DocumentKeys = { keys: [], multikey: false };
 
-/** A document's keys in an index; none when a sparse or partial index leaves the document out. */
+/** Returns a document's keys in an index; none if a sparse or partial index does not contain the document. */
 export function documentKeys(spec: IndexSpec, document: Document): DocumentKeys {
-  if (!spec.covers(document)) return none;
+  if (!spec.covers(document)) return noKeys;
   let key = '';
   let missing = 0;
   for (const { parts, direction } of spec.parts) {
     const value = valueWithoutArrays(document, parts);
-    if (value === throughArray) return keysOfArrays(spec, document);
+    if (value === hasArray) return keysOfArrays(spec, document);
     if (value === undefined) missing += 1;
     key += keyText(value, direction);
   }
-  if (spec.sparse && missing === spec.parts.length) return none;
+  if (spec.sparse && missing === spec.parts.length) return noKeys;
   return { keys: [key], multikey: false };
 }
 
@@ -120,27 +125,27 @@ function keysOfArrays(spec: IndexSpec, document: Document): DocumentKeys {
     if (found.every((value) => value === undefined)) missing += 1;
     lists.push(found);
   }
-  if (spec.sparse && missing === spec.parts.length) return none;
+  if (spec.sparse && missing === spec.parts.length) return noKeys;
   refuseParallelArrays(spec, lists);
-  return { keys: [...new Set(combine(spec.parts, lists))].sort(), multikey: true };
+  return { keys: [...new Set(combinations(spec.parts, lists))].sort(), multikey: true };
 }
 
-const throughArray = Symbol('through an array');
+const hasArray = Symbol('through an array');
 
-/** The value at a path; undefined for a missing field, `throughArray` if the path contains an array. */
+/** The value at a path; undefined for a missing field, `hasArray` if there is an array on the path or at its end. */
 function valueWithoutArrays(document: Document, path: readonly string[]): unknown {
   let value: unknown = document;
   for (const part of path) {
-    if (Array.isArray(value)) return throughArray;
+    if (Array.isArray(value)) return hasArray;
     if (!isDocument(value)) return undefined;
     value = ownField(value, part);
   }
-  return Array.isArray(value) ? throughArray : value;
+  return Array.isArray(value) ? hasArray : value;
 }
 
 /**
- * Adds to `found` the values at a path by which MongoDB indexes and sorts: each item of an array, undefined for a missing
- * field. `from`: index of the first part. Returns true if the path contains an array.
+ * Adds to `found` the values at a path by which MongoDB indexes and sorts: each item of an array, undefined for a
+ * missing field. `from`: index of the first part. Returns true if the path contains an array.
  */
 export function indexValues(
   document: unknown,
@@ -173,12 +178,12 @@ export function indexValues(
   return true;
 }
 
-/** The range of keys that begin with `key`; `upper` is not in it. */
+/** The range of keys that begin with `key`: from `lower` (inclusive) to `upper` (exclusive). */
 export function keyRange(key: Uint8Array): { lower: Uint8Array; upper: Uint8Array } {
   return { lower: key, upper: afterPrefix(key) };
 }
 
-function combine(parts: readonly IndexPart[], lists: readonly unknown[][]): string[] {
+function combinations(parts: readonly IndexPart[], lists: readonly unknown[][]): string[] {
   let keys = [''];
   for (const [i, { direction }] of parts.entries()) {
     const texts = (lists[i] as unknown[]).map((value) => keyText(value, direction));
@@ -199,13 +204,13 @@ function refuseParallelArrays(spec: IndexSpec, lists: readonly unknown[][]): voi
   }
 }
 
-function topFields(filter: Document): string[] {
+function topLevelFields(filter: Document): string[] {
   return Object.entries(filter).flatMap(([path, condition]) => {
     if (!path.startsWith('$')) return [splitPath(path)[0] as string];
-    return Array.isArray(condition) ? (condition as Document[]).flatMap(topFields) : [];
+    return Array.isArray(condition) ? (condition as Document[]).flatMap(topLevelFields) : [];
   });
 }
 
-function refused(what: string): Error {
+function unsupported(what: string): Error {
   return serverError('cannotCreateIndex', `The embedded store cannot make an index with ${what}.`);
 }

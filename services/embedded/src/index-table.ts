@@ -10,7 +10,7 @@ export interface Entry {
   readonly rid: number;
 }
 
-/** A part of a range of an index. */
+/** Entries of a part of a range. */
 export interface Page {
   readonly entries: readonly Entry[];
   /** The key up to which the range was read; undefined if all of it was read. */
@@ -20,19 +20,19 @@ export interface Page {
 /** An index that can be scanned in key order. */
 export interface Scannable {
   /**
-   * The next entries of a range, about `size` of them, in the scan's direction, after the key `from` (undefined: from
-   * the beginning of the range). May be empty before the range ends.
+   * Returns about `size` entries of a range in the direction of the scan, after the key `from`. Undefined `from`:
+   * from the beginning of the range. A page may be empty although the range has more entries.
    */
   page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Page;
 }
 
-const firstPage = 16;
-const largestPage = 512;
+const firstPageSize = 16;
+const maxPageSize = 512;
 
 /**
- * A declared index in SQLite. An entry is a key followed by the record number, so no two are equal. Changes are
- * written later (index-buffer.ts), except in a unique index: its entries are written at once, because each new entry
- * is checked against the table.
+ * A declared index in SQLite. An entry is a key followed by a record number, so entries are unique. Changes are
+ * written to the table later (index-buffer.ts). Changes of a unique index are written at once, because the table is
+ * used to check each new entry.
  */
 export class IndexTable implements PlannedIndex, Scannable {
   readonly spec: IndexSpec;
@@ -70,12 +70,14 @@ export class IndexTable implements PlannedIndex, Scannable {
     else this.#pending.change(entryOf(key, rid), rid, false);
   }
 
-  /** Inserts into the table of an index that is new. */
+  /** Inserts directly into the table, to fill a new index. */
   fill(key: string, rid: number): void {
     this.#insert.run(bytesOf(entryOf(key, rid)));
   }
 
-  /** The record number of a document, other than `except`, with the key of a unique index; undefined if there is none. */
+  /**
+   * The record number of a document, other than `except`, with the key of a unique index; undefined if there is none.
+   */
   holder(key: string, except: number | undefined): number | undefined {
     const prefix = bytesOf(key);
     const rows = this.#ascending.all(prefix, afterPrefix(prefix), 2) as { entry: Uint8Array }[];
@@ -87,16 +89,16 @@ export class IndexTable implements PlannedIndex, Scannable {
   }
 
   page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Page {
-    const lower = from && !reverse ? following(from) : range.lower;
+    const lower = from && !reverse ? nextKey(from) : range.lower;
     const upper = from && reverse ? from : range.upper;
     const rows = (reverse ? this.#descending : this.#ascending).all(lower, upper, size) as {
       entry: Uint8Array;
     }[];
     const readTo = rows.length < size ? undefined : rows[rows.length - 1]?.entry;
     if (!this.#pending.isEmpty) {
-      const pending = this.#pending.between(
+      const pending = this.#pending.changedBetween(
         latin1(reverse && readTo ? readTo : lower),
-        latin1(!reverse && readTo ? following(readTo) : upper),
+        latin1(!reverse && readTo ? nextKey(readTo) : upper),
       );
       if (pending.length > 0) return { entries: this.#merged(rows, pending, reverse), readTo };
     }
@@ -136,17 +138,17 @@ export class IdTable implements PlannedIndex, Scannable {
     const rows = (
       reverse
         ? this.#descending.all(range.lower, from ?? range.upper, size)
-        : this.#ascending.all(from ? following(from) : range.lower, range.upper, size)
+        : this.#ascending.all(from ? nextKey(from) : range.lower, range.upper, size)
     ) as { id: Uint8Array; rid: number }[];
     const readTo = rows.length < size ? undefined : rows[rows.length - 1]?.id;
     return { entries: rows.map(({ id, rid }) => ({ key: id, rid })), readTo };
   }
 }
 
-/** Scans one range, page by page. Each page is a separate query after the last key, so writes may happen between. */
+/** Scans one range, page by page. Each page is a separate query after the last key, so writes may happen in between. */
 export function* scanRange(index: Scannable, range: KeyRange, reverse: boolean): Generator<Entry> {
   let from: Uint8Array | undefined;
-  for (let size = firstPage; ; size = Math.min(size * 2, largestPage)) {
+  for (let size = firstPageSize; ; size = Math.min(size * 2, maxPageSize)) {
     const { entries, readTo } = index.page(range, reverse, from, size);
     yield* entries;
     if (!readTo) return;
@@ -154,7 +156,7 @@ export function* scanRange(index: Scannable, range: KeyRange, reverse: boolean):
   }
 }
 
-/** Scans several ranges and merges them by the parts of their keys that follow the prefixes. */
+/** Scans several ranges and merges their entries by the part of the key after the prefix of the range. */
 export function* scanMerged(
   index: Scannable,
   ranges: readonly KeyRange[],
@@ -173,16 +175,16 @@ export function* scanMerged(
   }
   const direction = reverse ? -1 : 1;
   while (heads.length > 0) {
-    let least = 0;
+    let smallest = 0;
     for (let i = 1; i < heads.length; i++) {
-      const order = Buffer.compare(heads[i]?.suffix as Uint8Array, heads[least]?.suffix as Uint8Array);
-      if (order * direction < 0) least = i;
+      const order = Buffer.compare(heads[i]?.suffix as Uint8Array, heads[smallest]?.suffix as Uint8Array);
+      if (order * direction < 0) smallest = i;
     }
-    const head = heads[least] as (typeof heads)[number];
+    const head = heads[smallest] as (typeof heads)[number];
     yield head.entry;
     const next = advance(head.rest, head.entry.key.length - head.suffix.length);
-    if (next) heads[least] = next;
-    else heads.splice(least, 1);
+    if (next) heads[smallest] = next;
+    else heads.splice(smallest, 1);
   }
 }
 
@@ -195,7 +197,7 @@ function entryOf(key: string, rid: number): string {
   }
   return key + lastRidText;
 }
-// A document has entries in many indexes.
+// The text of the last record number is cached, because a document has entries in several indexes.
 const ridWriter = Buffer.alloc(ridBytes);
 let lastRid = 0;
 let lastRidText = ridWriter.toString('latin1');
@@ -216,7 +218,7 @@ function latin1(bytes: Uint8Array): string {
 }
 
 /** The smallest key above this one. */
-function following(key: Uint8Array): Uint8Array {
+function nextKey(key: Uint8Array): Uint8Array {
   const next = new Uint8Array(key.length + 1);
   next.set(key);
   return next;

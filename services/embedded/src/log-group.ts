@@ -7,7 +7,10 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { LogTopic } from './log-topic.ts';
 
 const defaultMaxBatch = 500;
-/** Time that a leaving member waits until its handled events are stored; other events are delivered again. */
+/**
+ * Maximum time that a leaving member waits until its events are handled and durable; milliseconds. Other events are
+ * delivered again.
+ */
 export const settleMs = 1000;
 
 /** Options of a group. */
@@ -29,24 +32,24 @@ export interface LogGroupOptions {
 interface Member {
   readonly subscription: Subscription;
   readonly closing: AbortController;
-  inHand: Promise<unknown> | undefined;
+  currentBatch: Promise<unknown> | undefined;
 }
 
 /**
- * One consumer group on one topic. One batch at a time is handled, by the members in rotation, so events of a
- * key keep their order whichever member handles them. A commit of events wakes the group.
+ * One consumer group on one topic. The members handle batches in rotation, one batch at a time. So the events of a key
+ * keep their order, whichever member handles them. A commit of new events wakes the group.
  */
 export class LogGroup {
   readonly #options: LogGroupOptions;
   readonly #members: Member[] = [];
   readonly #settling: Settling<number>;
-  /** The offset of the last event that was read and handled. */
+  /** The offset of the last handled event. Its results may not be durable yet. */
   #handled: number;
-  /** The offset up to which all events are durable as well. */
+  /** The offset up to which all events are handled and their results are durable. */
   #position: number;
-  #turn = 0;
+  #nextMember = 0;
   readonly #batchSize = new BatchSize(defaultMaxBatch);
-  /** Number of leaving members that may still handle events. */
+  /** Number of members that are leaving; they may still handle events. */
   #leaving = 0;
   #running = false;
   #wake: (() => void) | undefined;
@@ -77,7 +80,7 @@ export class LogGroup {
   }
 
   join(subscription: Subscription): RunningSubscription {
-    const member: Member = { subscription, closing: new AbortController(), inHand: undefined };
+    const member: Member = { subscription, closing: new AbortController(), currentBatch: undefined };
     this.#members.push(member);
     if (!this.#running) {
       this.#running = true;
@@ -100,7 +103,7 @@ export class LogGroup {
     if (index >= 0) this.#members.splice(index, 1);
     this.#wake?.();
     this.#leaving += 1;
-    await member.inHand;
+    await member.currentBatch;
     await this.#settling.finish(settleMs);
     this.#leaving -= 1;
     if (this.#members.length > 0 || this.#leaving > 0) return;
@@ -110,25 +113,25 @@ export class LogGroup {
 
   async #run(): Promise<void> {
     for (;;) {
-      const member = this.#members[this.#turn++ % (this.#members.length || 1)];
+      const member = this.#members[this.#nextMember++ % (this.#members.length || 1)];
       if (!member) break;
       if (this.#handled >= this.#options.topic.committed) {
-        // No commit is missed, because the check and the new listener run in one event loop iteration.
+        // No commit is missed, because nothing runs between the check and the assignment of `#wake`.
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
         this.#wake = undefined;
         continue;
       }
-      const shared = this.#members.length > 1 && !this.#settling.idle;
-      if (this.#settling.full || shared) {
+      const mustSettleFirst = this.#members.length > 1 && !this.#settling.idle;
+      if (this.#settling.full || mustSettleFirst) {
         this.#settling.hurry();
         await this.#settling.progress(settleMs);
         continue;
       }
-      member.inHand = this.#batch(member);
-      await member.inHand;
-      member.inHand = undefined;
+      member.currentBatch = this.#batch(member);
+      await member.currentBatch;
+      member.currentBatch = undefined;
     }
     this.#running = false;
   }
@@ -138,7 +141,7 @@ export class LogGroup {
     const { subscription, closing } = member;
     const rows = topic.read(
       this.#handled,
-      Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.now),
+      Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.current),
     );
     const beganMs = time.monotonicNow();
     let handled = 0;
@@ -162,7 +165,7 @@ export class LogGroup {
         },
       },
     );
-    this.#batchSize.took(rows.length, time.monotonicNow() - beganMs);
+    this.#batchSize.adapt(rows.length, time.monotonicNow() - beganMs);
     // A handler without I/O must not delay timers and sockets during a backlog.
     if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
-import { LogTopic, makeLogTables } from './log-topic.ts';
+import { createLogTables, LogTopic } from './log-topic.ts';
 
 let directory: string;
 let db: EmbeddedDatabase;
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 test('an event is read at its own offset, also when a later one was made known first', async () => {
   const topic = await db.write(() => {
-    makeLogTables(db.sql);
+    createLogTables(db.sql);
     return new LogTopic(db.sql, 'device-reports');
   });
   const append = (n: number) => db.write(() => topic.append([{ key: 'k', value: Buffer.of(n) }], 0));

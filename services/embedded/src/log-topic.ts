@@ -1,15 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LogEvent, OutgoingEvent } from '@headset-cloud/eventlog/types.ts';
 
-/** Makes, in a write, the embedded log's registry tables; each topic's events have a table of their own. */
-export function makeLogTables(sql: DatabaseSync): void {
+/**
+ * Creates the tables of the embedded log that list topics and groups. The events of each topic are in a separate table.
+ * Call in a write.
+ */
+export function createLogTables(sql: DatabaseSync): void {
   sql.exec(`
     CREATE TABLE IF NOT EXISTS log_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
     CREATE TABLE IF NOT EXISTS log_groups (
       topic INTEGER NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (topic, name)
     ) WITHOUT ROWID;
   `);
-  // Missing in databases of release 0.1.0, which leaves it out of its writes.
+  // Release 0.1.0 creates the table without this column, and does not write it.
   const columns = sql.prepare('PRAGMA table_info(log_groups)').all();
   if (columns.some((column) => column['name'] === 'subscribed_at')) return;
   sql.exec('ALTER TABLE log_groups ADD COLUMN subscribed_at INTEGER');
@@ -25,8 +28,8 @@ export interface StoredGroup {
 }
 
 /** Maximum number of recent events in memory, per topic: groups usually read the newest events. */
-const mostTail = 1024;
-const mostTailBytes = 2 * 1024 * 1024;
+const maxTail = 1024;
+const maxTailBytes = 2 * 1024 * 1024;
 
 interface Row {
   readonly offset: number;
@@ -37,14 +40,14 @@ interface Row {
 }
 
 /**
- * One topic of the embedded log: its table and prepared statements. Offsets begin with 1 and rise by one.
- * SQLite gives a new row the largest offset plus one. The newest event is therefore never deleted:
- * otherwise the next event would get its offset, and groups would skip it.
+ * One topic of the embedded log: its table and prepared statements. Offsets begin with 1 and rise by one. SQLite
+ * gives a new row the largest stored offset plus one. The newest event is therefore never deleted: otherwise a later
+ * event would get an offset that groups have already handled, and they would skip the event.
  */
 export class LogTopic {
   readonly id: number;
   readonly name: string;
-  /** Called when events have been committed: each group has one, which wakes it. */
+  /** Called after events were committed. Each group has one listener, which wakes it. */
   readonly listeners = new Set<() => void>();
   #committed: number;
   /** The newest committed events; the last one has the offset `#committed`, and offsets have no gaps. */
@@ -86,17 +89,20 @@ export class LogTopic {
     );
   }
 
-  /** The newest committed offset; events after it may still be undone, and must not be delivered. */
+  /** The newest committed offset. Later events may still be undone and must not be delivered. */
   get committed(): number {
     return this.#committed;
   }
 
-  /** Inserts events, in a write; returns them as groups read them. Call `advance` with them after the commit. */
+  /**
+   * Inserts events and returns them in the form in which groups read them. Call in a write. After the commit, call
+   * `advance` with the returned events.
+   */
   append(events: readonly OutgoingEvent[], timestampMs: number): LogEvent[] {
     return events.map(({ key, value, headers = {} }) => {
       const text = Object.keys(headers).length > 0 ? JSON.stringify(headers) : null;
       const offset = this.#insert.run(key, value, text, timestampMs).lastInsertRowid;
-      // A Uint8Array, as SQLite returns, not a Buffer.
+      // SQLite returns a Uint8Array, so handlers must not get a Buffer here either.
       const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
       return { topic: this.name, key, value: bytes, headers, position: `0:${offset}`, timestampMs };
     });
@@ -106,15 +112,15 @@ export class LogTopic {
   advance(events: readonly LogEvent[]): void {
     const last = offsetOf(events[events.length - 1] as LogEvent);
     if (last <= this.#committed) return;
-    // Positions in memory are counted back from the newest event, so a gap would shift them.
-    if (offsetOf(events[0] as LogEvent) !== this.#committed + 1) this.#forgetTail();
+    // Offsets in memory are calculated backwards from the newest event, so a gap would make them wrong.
+    if (offsetOf(events[0] as LogEvent) !== this.#committed + 1) this.#clearTail();
     this.#committed = last;
     for (const event of events) {
       this.#tail.push(event);
       this.#tailBytes += event.value.byteLength;
     }
-    if (this.#tailBytes > mostTailBytes) this.#forgetTail();
-    else if (this.#tail.length > 2 * mostTail) this.#shortenTail();
+    if (this.#tailBytes > maxTailBytes) this.#clearTail();
+    else if (this.#tail.length > 2 * maxTail) this.#shortenTail();
     for (const listener of this.listeners) listener();
   }
 
@@ -134,7 +140,7 @@ export class LogTopic {
     return rows.reverse().map((row) => this.#event(row));
   }
 
-  /** Offset before the oldest event that is kept. */
+  /** Offset before the oldest stored event. */
   start(): number {
     const first = this.#first.get()?.['offset'];
     return first === null || first === undefined ? this.#committed : Number(first) - 1;
@@ -168,16 +174,16 @@ export class LogTopic {
    * that every group has handled. Returns the number of deleted events.
    */
   trim(beforeMs: number, limit: number): number {
-    const passed = Math.min(this.#committed - 1, ...this.groups().map(({ position }) => position));
-    return Number(this.#trim.run(beforeMs, passed + 1, limit).changes);
+    const handledByAll = Math.min(this.#committed - 1, ...this.groups().map(({ position }) => position));
+    return Number(this.#trim.run(beforeMs, handledByAll + 1, limit).changes);
   }
 
   #shortenTail(): void {
-    this.#tail = this.#tail.slice(-mostTail);
+    this.#tail = this.#tail.slice(-maxTail);
     this.#tailBytes = this.#tail.reduce((sum, event) => sum + event.value.byteLength, 0);
   }
 
-  #forgetTail(): void {
+  #clearTail(): void {
     this.#tail = [];
     this.#tailBytes = 0;
   }

@@ -62,7 +62,7 @@ test('an event is not delivered before it is committed', async () => {
   await log.subscribe({ topic, group: 'g', handle });
   const first = log.publish(topic, [event(1)]);
   // Runs before the group wakes for the first event: the connection sees the second one, uncommitted.
-  const second = db.afterCommit().then(() => log.publish(topic, [event(2)]));
+  const second = db.untilDurable().then(() => log.publish(topic, [event(2)]));
   await first;
   await waitFor('the first event', () => batches.length > 0, { intervalMs: 0 });
   await second;

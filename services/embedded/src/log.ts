@@ -12,20 +12,20 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Settle } from '@headset-cloud/store/types.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import { LogGroup } from './log-group.ts';
-import { LogTopic, makeLogTables } from './log-topic.ts';
+import { createLogTables, LogTopic } from './log-topic.ts';
 
 /** Retention and intervals of the embedded log. */
 export interface EmbeddedLogOptions {
   /**
-   * Events are kept at least this long, and until every group has handled them; default 7 days. A group that was
-   * not subscribed for as long is deleted: it would hold back the deletion for ever.
+   * Minimum age of deleted events; default 7 days. An event is deleted only after every group has handled it. A group
+   * without a subscription for this time is deleted, because it would prevent the deletion of events for ever.
    */
   readonly retentionMs?: number;
   /** Dead letters are kept this long; default 30 days. */
   readonly deadLetterRetentionMs?: number;
   /** Interval between two deletions of old events; default 10 s. */
   readonly trimIntervalMs?: number;
-  /** Most events that one write deletes; default 500. */
+  /** Maximum events that one write deletes; default 500. */
   readonly trimStep?: number;
   /** Maximum time until a group's new position is stored; default 200 ms. */
   readonly flushIntervalMs?: number;
@@ -34,14 +34,16 @@ export interface EmbeddedLogOptions {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** How exactly it is stored when a group was last subscribed, and how long groups have to subscribe after a start. */
+/**
+ * Interval at which the subscription time of a group is stored. After a start, groups have the same time to subscribe
+ * before they may be deleted.
+ */
 const groupCheckMs = hourMs;
 
 /**
- * The event log of the embedded default (rule C5): topics, consumer groups and their positions in the
- * embedded database; a publish wakes subscribers in the same process. One log for each database.
- * Positions are stored a few times a second: after a crash the last events are delivered again. `close`
- * stores them.
+ * The event log of the embedded stack (rule C5). The embedded database stores topics, consumer groups and their
+ * positions. A publish wakes the subscribers, which are in the same process. One log for each database. Positions are
+ * stored a few times a second, and at `close`. So after a crash the last events are delivered again.
  */
 export function createEmbeddedLog(
   db: EmbeddedDatabase,
@@ -85,7 +87,7 @@ class EmbeddedLog implements EventLog {
       .filter((topic) => !this.#topics.has(topic));
     if (missing.length === 0) return;
     const opened = await this.#write(() => {
-      makeLogTables(this.#db.sql);
+      createLogTables(this.#db.sql);
       return missing.map((topic) => new LogTopic(this.#db.sql, topic));
     });
     for (const topic of opened) {
@@ -104,7 +106,8 @@ class EmbeddedLog implements EventLog {
     const topic = this.#topic(topicName);
     const append = () => topic.append(events, this.#db.clock.now());
     await Promise.all([
-      // Events are delivered after the commit, so a group's write for an event is never durable without the event.
+      // Events are delivered only after the commit. So a write of a group for an event is never durable without the
+      // event.
       this.#write(append, 'in-order').then((appended) => topic.advance(appended)),
       settle === 'durable' ? this.#durable() : undefined,
     ]);
@@ -133,7 +136,8 @@ class EmbeddedLog implements EventLog {
   }
 
   async committed(group: string, topicName: string): Promise<ReadonlyMap<number, number>> {
-    // The stored position: the group continues there after a crash. The reader's next durable write makes it durable.
+    // Reads the stored position, where the group continues after a crash. This position may not be durable yet; the
+    // next durable write of the caller makes it durable, too.
     const position = this.#topic(topicName).position(group);
     return new Map(position === undefined ? [] : [[0, position + 1]]);
   }
@@ -178,7 +182,7 @@ class EmbeddedLog implements EventLog {
   }
 
   async #openGroup(topic: LogTopic, name: string, groups: Map<string, LogGroup>): Promise<LogGroup> {
-    // Stored before the first event is delivered: from now on nothing is deleted that the group has not handled.
+    // Stores the group before the first event is delivered. From now on, only events that it has handled are deleted.
     await this.#write(() => this.#save(topic, name, topic.position(name) ?? topic.start()));
     const other = groups.get(name);
     if (other) return other;
@@ -225,15 +229,15 @@ class EmbeddedLog implements EventLog {
 
   async #trim(): Promise<void> {
     const { retentionMs = 7 * dayMs, deadLetterRetentionMs = 30 * dayMs, trimStep = 500 } = this.#options;
-    const dead = new Set([...this.#topics.keys()].map(deadLetterTopic));
+    const deadLetterTopics = new Set([...this.#topics.keys()].map(deadLetterTopic));
     try {
       for (const topic of this.#topics.values()) {
-        const keptMs = dead.has(topic.name) ? deadLetterRetentionMs : retentionMs;
+        const keptMs = deadLetterTopics.has(topic.name) ? deadLetterRetentionMs : retentionMs;
         await this.#expireGroups(topic, keptMs);
         const beforeMs = this.#db.clock.now() - keptMs;
-        let gone = trimStep;
-        while (gone === trimStep && !this.#closing) {
-          gone = await this.#write(() => topic.trim(beforeMs, trimStep));
+        let deleted = trimStep;
+        while (deleted === trimStep && !this.#closing) {
+          deleted = await this.#write(() => topic.trim(beforeMs, trimStep));
         }
       }
     } catch (error) {
@@ -244,21 +248,21 @@ class EmbeddedLog implements EventLog {
   /** Stores the subscribed groups, and deletes groups without a subscription for `keptMs`. */
   async #expireGroups(topic: LogTopic, keptMs: number): Promise<void> {
     const now = this.#db.clock.now();
-    const hasBegun = this.#time.monotonicNow() - this.#openedAtMs >= groupCheckMs;
+    const isGracePeriodOver = this.#time.monotonicNow() - this.#openedAtMs >= groupCheckMs;
     const known = this.#groups.get(topic);
     const isSubscribed = (name: string) => known?.get(name)?.subscribed === true;
     const groups = topic.groups();
-    const seen = groups.filter(({ name, subscribedAtMs: atMs }) => {
-      // A time in the future was written before the clock was set back.
+    const toUpdate = groups.filter(({ name, subscribedAtMs: atMs }) => {
+      // A time in the future was written before the clock was set back: it is replaced.
       return atMs === null || atMs > now || (isSubscribed(name) && atMs <= now - groupCheckMs);
     });
     const expired = groups.filter(({ name, subscribedAtMs: atMs }) => {
-      return hasBegun && atMs !== null && atMs < now - keptMs && !isSubscribed(name);
+      return isGracePeriodOver && atMs !== null && atMs < now - keptMs && !isSubscribed(name);
     });
-    if (seen.length + expired.length === 0) return;
+    if (toUpdate.length + expired.length === 0) return;
     // No group subscribes in between, because the write starts in this event loop iteration.
     await this.#write(() => {
-      for (const group of seen) topic.saveGroup({ ...group, subscribedAtMs: now });
+      for (const group of toUpdate) topic.saveGroup({ ...group, subscribedAtMs: now });
       for (const { name } of expired) {
         topic.deleteGroup(name);
         known?.delete(name);
@@ -272,10 +276,10 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  /** A write; the caller gets a failure as a transient error. `work` must not throw after it has written. */
+  /** Runs a write. A failure is reported as a transient error. `work` must not throw after it has written. */
   async #write<T>(work: () => T, settle?: Settle): Promise<T> {
     try {
-      return await this.#db.writeWhole(work, settle);
+      return await this.#db.writeWithoutSavepoint(work, settle);
     } catch (error) {
       throw unavailable('the embedded database failed', error);
     }
@@ -284,7 +288,7 @@ class EmbeddedLog implements EventLog {
   /** Resolves when everything published so far is durable. */
   async #durable(): Promise<void> {
     try {
-      await this.#db.afterCommit();
+      await this.#db.untilDurable();
     } catch (error) {
       throw unavailable('the embedded database failed', error);
     }

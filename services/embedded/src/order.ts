@@ -2,8 +2,8 @@ import type { Binary, Document, Long, ObjectId, Timestamp } from 'mongodb';
 import { isDocument } from './values.ts';
 
 /**
- * First byte of a value's key: MongoDB's order of types. `emptyArray`: an index's key of a field that is
- * an empty array, where MongoDB has its deprecated type `undefined`.
+ * First byte of the key of a value, in MongoDB's order of types. `emptyArray`: key in an index for a field that is an
+ * empty array. MongoDB uses its deprecated type `undefined` for it.
  */
 export const typeByte = {
   minKey: 0x08,
@@ -101,14 +101,17 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return compareValues(a, b) === 0;
 }
 
-/** A value's key. The bytes of two keys compare as the values do; no key is a prefix of another. */
+/**
+ * Encodes a value as a key. Keys have the order of their values when compared as bytes. No key is a prefix of
+ * another.
+ */
 export function encodeKey(value: unknown): Uint8Array {
   const writer = new KeyWriter();
   writer.value(value);
   return writer.take();
 }
 
-/** The part of an index's key that a value makes, inverted when `direction` is -1; its bytes as latin1. */
+/** The key of a value, as a part of an index key: a latin1 text, inverted if `direction` is -1. */
 export function keyText(value: unknown, direction: 1 | -1): string {
   if (direction === 1 && typeof value === 'string' && printable.test(value))
     return stringType + value + stringEnd;
@@ -116,7 +119,7 @@ export function keyText(value: unknown, direction: 1 | -1): string {
   return textWriter.takeText();
 }
 
-/** Printable ASCII: text that is equal to its UTF-8 encoding, without a zero byte. */
+/** Printable ASCII. Its UTF-8 encoding is the same text in latin1, without a zero byte. */
 const printable = /^[ -~]*$/;
 const stringType = String.fromCharCode(typeByte.string);
 const stringEnd = '\0\0';
@@ -143,7 +146,7 @@ export class KeyWriter {
     return bytes;
   }
 
-  /** The same as latin1. */
+  /** Like `take`, but returns the bytes as a latin1 text. */
   takeText(): string {
     const text = this.#bytes.toString('latin1', 0, this.#length);
     this.#length = 0;
@@ -203,8 +206,8 @@ export class KeyWriter {
   }
 
   /**
-   * A double, its bits changed so that they sort as the number does; then 16 bits: how much greater a
-   * 64-bit integer is than that double, which is the largest that is not greater.
+   * Writes 8 bytes: the largest double that is not greater than the number, with its bits changed so that bytes have
+   * the order of numbers. Then 2 bytes: the difference between a 64-bit integer and this double.
    */
   #number(value: number | Long): void {
     let double: number;
@@ -235,7 +238,7 @@ export class KeyWriter {
     this.#length += 10;
   }
 
-  /** UTF-8, a zero byte as 00 FF, ended by 00 00. */
+  /** Writes UTF-8. A zero byte becomes 00 FF. The end is marked by 00 00. */
   #text(value: string): void {
     if (value.includes('\0')) {
       for (const [i, piece] of value.split('\0').entries()) {
@@ -284,7 +287,7 @@ export class KeyWriter {
 
 const textWriter = new KeyWriter();
 
-/** The end of the range of keys that begin with `prefix`: the smallest byte string greater than all of them. */
+/** The smallest byte string that is greater than all keys that begin with `prefix`. */
 export function afterPrefix(prefix: Uint8Array): Uint8Array {
   let end = prefix.length;
   while (end > 0 && prefix[end - 1] === 0xff) end -= 1;

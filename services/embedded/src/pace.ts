@@ -3,7 +3,7 @@ import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 /** Duration of a pause as a multiple of the work before it, so that calls have priority (ADR 0045). */
 const pausePerWork = 4;
 
-/** Repeats small pieces of work with pauses, until one returns false or `signal` is aborted. */
+/** Repeats `work` with pauses, until it returns false or `signal` is aborted. */
 export async function paced(
   work: () => Promise<boolean>,
   signal: AbortSignal,

@@ -4,14 +4,15 @@ import { isDocument, ownField } from './values.ts';
 const wholeNumber = /^(0|[1-9]\d*)$/;
 
 /** True for a part of a path that may be an array index: `0` in `places.0.id`. */
-export function isPlace(part: string): boolean {
+export function isArrayIndex(part: string): boolean {
   return wholeNumber.test(part);
 }
 
 /**
- * True if `test` is true for at least one value at the path, by MongoDB's rules. An array within the path means each of
- * its documents. An array at the end means the array itself and, unless `intoItems` is false, each of its items. A
- * missing field is tested as undefined. `from`: index of the first part.
+ * True if `test` is true for at least one value at the path, by MongoDB's rules. If the path crosses an array, each
+ * document in the array is searched. If the value at the end is an array, the array itself and, unless `intoItems` is
+ * false, each of its items is tested. A missing field is tested as undefined. `from`: index of the first part of
+ * `path`.
  */
 export function anyValueAt(
   document: unknown,
@@ -24,7 +25,7 @@ export function anyValueAt(
   for (let i = from; i < path.length; i++) {
     const part = path[i] as string;
     if (Array.isArray(value)) {
-      if (isPlace(part) && Number(part) < value.length) {
+      if (isArrayIndex(part) && Number(part) < value.length) {
         if (anyValueAt(value[Number(part)], path, test, i + 1, intoItems)) return true;
       }
       for (const item of value) {
@@ -41,7 +42,10 @@ export function anyValueAt(
   return test(value);
 }
 
-/** True when `test` holds for an array at the path, found likewise; items that are arrays do not count. */
+/**
+ * True if `test` is true for an array at the path. Searches like `anyValueAt`, but not in the items of an array at
+ * the end.
+ */
 export function anyArrayAt(
   document: unknown,
   path: readonly string[],
@@ -50,26 +54,26 @@ export function anyArrayAt(
   return anyValueAt(document, path, (value) => Array.isArray(value) && test(value), 0, false);
 }
 
-/** The parts of a dotted path; remembered, as a program has few paths and splits them for each query. */
+/** Splits a dotted path. The result is cached, because a program has few paths and splits them for each query. */
 export function splitPath(path: string): readonly string[] {
-  let parts = known.get(path);
+  let parts = splitPaths.get(path);
   if (!parts) {
     parts = path.split('.');
-    if (known.size > 5000) known.clear();
-    known.set(path, parts);
+    if (splitPaths.size > 5000) splitPaths.clear();
+    splitPaths.set(path, parts);
   }
   return parts;
 }
-const known = new Map<string, readonly string[]>();
+const splitPaths = new Map<string, readonly string[]>();
 
 /**
- * The value at a path that enters an array by an array index only (`places.0.id`, not `places.id`);
- * undefined when there is none.
+ * The value at a path; undefined if there is none. The path crosses arrays only by an array index (`places.0.id`, not
+ * `places.id`).
  */
 export function plainValueAt(document: Document, path: readonly string[]): unknown {
   let value: unknown = document;
   for (const part of path) {
-    if (Array.isArray(value)) value = isPlace(part) ? value[Number(part)] : undefined;
+    if (Array.isArray(value)) value = isArrayIndex(part) ? value[Number(part)] : undefined;
     else if (isDocument(value)) value = ownField(value, part);
     else return undefined;
   }

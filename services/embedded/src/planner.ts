@@ -13,14 +13,14 @@ export interface KeyRange {
 /** Properties of an index that the planner uses. */
 export interface PlannedIndex {
   readonly spec: IndexSpec;
-  /** True if some document has, or had, an array in one of the fields: the document may have several keys. */
+  /** True if a document has, or had, an array in one of the fields. Such a document may have several keys. */
   readonly multikey: boolean;
 }
 
-/** Fields to sort by, the first one first: 1 ascending, -1 descending. */
+/** Fields to sort by, the most significant first. 1: ascending, -1: descending. */
 export type SortOrder = readonly (readonly [path: string, direction: 1 | -1])[];
 
-/** How a query finds candidates; the filter is then applied to each of them. */
+/** How a query finds candidates. The filter is then applied to each candidate. */
 export type Plan<I extends PlannedIndex> =
   /** Every document of the collection, in the order of insertion. */
   | { readonly kind: 'scan' }
@@ -33,10 +33,10 @@ export type Plan<I extends PlannedIndex> =
       /** True if the range scan (of several ranges: merged) returns documents in the query's sort order. */
       readonly sorted: boolean;
     }
-  /** The documents of all plans: one plan for each branch of an `$or`. */
+  /** The documents of several plans, one plan for each branch of an `$or`. */
   | { readonly kind: 'union'; readonly plans: readonly Plan<I>[] };
 
-/** Maximum number of ranges in a plan: if the next field would exceed it, only the fields before are used. */
+/** Maximum number of ranges in a plan. A field that would exceed it, and the fields after it, are not used. */
 const maxRanges = 1000;
 /** Maximum number of ranges that are merged into one order. */
 const maxMerged = 64;
@@ -71,15 +71,15 @@ function planIndex<I extends PlannedIndex>(
   if (spec.sparse && !spec.parts.some((part) => conditions.get(part.path)?.present)) return undefined;
   const narrowed = narrow(conditions, index);
   if (!narrowed) return undefined;
-  const { ranges, points, bounded, single } = narrowed;
+  const { ranges, equalityCount, bounded, singleValued } = narrowed;
   const scanDirection =
-    sort.length > 0 && !index.multikey ? sortDirection(sort, spec, points, single) : undefined;
+    sort.length > 0 && !index.multikey ? sortDirection(sort, spec, equalityCount, singleValued) : undefined;
   const sorted = sort.length === 0 || (scanDirection !== undefined && ranges.length <= maxMerged);
   const score =
-    (spec.unique && points === spec.parts.length ? 1000 : 0) +
-    points * 10 +
-    // On the first field a range saves more than a sorted result; after equalities the sorted result saves more.
-    (bounded ? (points === 0 ? 8 : 5) : 0) +
+    (spec.unique && equalityCount === spec.parts.length ? 1000 : 0) +
+    equalityCount * 10 +
+    // A range on the first field saves more work than a sorted result. After equalities, the sorted result saves more.
+    (bounded ? (equalityCount === 0 ? 8 : 5) : 0) +
     (sort.length > 0 && sorted ? 6 : 0) +
     (spec.partial ? 5 : 0);
   if (score === 0) return undefined;
@@ -88,50 +88,55 @@ function planIndex<I extends PlannedIndex>(
 
 interface Narrowed {
   readonly ranges: KeyRange[];
-  /** Number of leading index fields that the filter compares for equality (with one or several values). */
-  readonly points: number;
+  /** Number of leading index fields that the filter compares for equality, with one or several values. */
+  readonly equalityCount: number;
   /** True if the next field has a lower or an upper bound. */
   readonly bounded: boolean;
   /** Paths that the filter compares for equality with exactly one value. */
-  readonly single: ReadonlySet<string>;
+  readonly singleValued: ReadonlySet<string>;
 }
 
 function narrow(conditions: ReadonlyMap<string, Condition>, index: PlannedIndex): Narrowed | undefined {
   let prefixes: Uint8Array[] = [new Uint8Array(0)];
-  const single = new Set<string>();
-  let points = 0;
+  const singleValued = new Set<string>();
+  let equalityCount = 0;
   for (const { path, direction } of index.spec.parts) {
     const condition = conditions.get(path);
-    const values = condition?.points;
+    const values = condition?.equalTo;
     if (values && !(index.multikey && values.some(Array.isArray))) {
       const keys = distinctKeys(values, direction);
       if (keys.length * prefixes.length > maxRanges) break;
       prefixes = prefixes.flatMap((prefix) => keys.map((key) => concat(prefix, key)));
-      if (keys.length === 1) single.add(path);
-      points += 1;
+      if (keys.length === 1) singleValued.add(path);
+      equalityCount += 1;
       continue;
     }
     if (!condition || (!condition.lower && !condition.upper)) break;
-    const ranges = prefixes.map((prefix) => bound(prefix, condition, direction, index.multikey));
-    return { ranges, points, bounded: true, single };
+    const ranges = prefixes.map((prefix) => boundedRange(prefix, condition, direction, index.multikey));
+    return { ranges, equalityCount, bounded: true, singleValued };
   }
   const ranges = prefixes.map((prefix) => ({
     lower: prefix,
     upper: afterPrefix(prefix),
     prefixLength: prefix.length,
   }));
-  return { ranges, points, bounded: false, single };
+  return { ranges, equalityCount, bounded: false, singleValued };
 }
 
 /** The range of keys that begin with `prefix` and continue with a value of the bounds' type within the bounds. */
-function bound(prefix: Uint8Array, condition: Condition, direction: 1 | -1, multikey: boolean): KeyRange {
+function boundedRange(
+  prefix: Uint8Array,
+  condition: Condition,
+  direction: 1 | -1,
+  multikey: boolean,
+): KeyRange {
   // Different items of an array may meet the lower and the upper bound, so the index can use one bound only.
   const upper = multikey && condition.lower ? undefined : condition.upper;
   const type = typeOrder((condition.lower ?? condition.upper)?.value);
-  const key = (value: unknown) => concat(prefix, oriented(encodeKey(value), direction));
+  const key = (value: unknown) => concat(prefix, inDirection(encodeKey(value), direction));
   const first = condition.lower;
   const [low, high] = direction === 1 ? [first, upper] : [upper, first];
-  const ofType = concat(prefix, oriented(Uint8Array.of(type), direction));
+  const ofType = concat(prefix, inDirection(Uint8Array.of(type), direction));
   const from = low ? key(low.value) : ofType;
   const to = high ? key(high.value) : ofType;
   return {
@@ -145,14 +150,14 @@ function bound(prefix: Uint8Array, condition: Condition, direction: 1 | -1, mult
 function sortDirection(
   sort: SortOrder,
   spec: IndexSpec,
-  points: number,
-  single: ReadonlySet<string>,
+  equalityCount: number,
+  singleValued: ReadonlySet<string>,
 ): 1 | -1 | undefined {
-  // Fields with several values do not affect the order: the ranges of the values are merged.
-  let at = points;
+  // Leading fields with several values do not affect the order, because the ranges of the values are merged.
+  let at = equalityCount;
   let scanDirection: 1 | -1 | undefined;
   for (const [path, direction] of sort) {
-    if (single.has(path)) continue;
+    if (singleValued.has(path)) continue;
     const part = spec.parts[at];
     if (!part || part.path !== path) return undefined;
     const needed = part.direction === direction ? 1 : -1;
@@ -164,13 +169,13 @@ function sortDirection(
 }
 
 function distinctKeys(values: readonly unknown[], direction: 1 | -1): Uint8Array[] {
-  const keys = values.map((value) => oriented(encodeKey(value), direction));
+  const keys = values.map((value) => inDirection(encodeKey(value), direction));
   if (keys.length < 2) return keys;
   keys.sort(Buffer.compare);
   return keys.filter((key, i) => i === 0 || Buffer.compare(key, keys[i - 1] as Uint8Array) !== 0);
 }
 
-function oriented(key: Uint8Array, direction: 1 | -1): Uint8Array {
+function inDirection(key: Uint8Array, direction: 1 | -1): Uint8Array {
   return direction === 1 ? key : key.map((byte) => ~byte & 0xff);
 }
 

@@ -8,15 +8,15 @@ export type Projection = (document: Document) => Document;
 interface Tree extends Map<string, Tree | true> {}
 
 /**
- * Compiles a projection: fields and dotted paths to include or to exclude, with `_id` in either case. Default: the whole
- * document. Throws MongoDB's error for a mixture and for any other form.
+ * Compiles a projection: fields and dotted paths to include, or to exclude. `_id` may be included or excluded in both
+ * cases. Without a projection, returns the whole document. Throws MongoDB's error for a mixture and for any other form.
  */
 export function compileProjection(projection: Document | undefined): Projection {
   if (!projection || Object.keys(projection).length === 0) return cloneValue;
   const entries = Object.entries(projection);
   for (const [path, value] of entries) {
-    const isSwitch = typeof value === 'number' || typeof value === 'boolean';
-    if (!isSwitch || path.includes('$')) {
+    const isFlag = typeof value === 'number' || typeof value === 'boolean';
+    if (!isFlag || path.includes('$')) {
       throw serverError('badValue', `The embedded store has no projection but of 0 and 1: ${path}`);
     }
   }
@@ -34,25 +34,25 @@ export function compileProjection(projection: Document | undefined): Projection 
 function treeOf(paths: readonly string[]): Tree {
   const tree: Tree = new Map();
   for (const path of paths) {
-    let at = tree;
+    let node = tree;
     const parts = path.split('.');
     for (const [i, part] of parts.entries()) {
-      const next = at.get(part);
+      const next = node.get(part);
       if (i === parts.length - 1) {
         if (next !== undefined) throw serverError('badValue', `Path collision at ${path}`);
-        at.set(part, true);
+        node.set(part, true);
       } else {
         if (next === true) throw serverError('badValue', `Path collision at ${path}`);
         const inner: Tree = next ?? new Map();
-        at.set(part, inner);
-        at = inner;
+        node.set(part, inner);
+        node = inner;
       }
     }
   }
   return tree;
 }
 
-/** The named fields of a value; undefined when it is no document and no array. */
+/** The included fields of a value; undefined if the value is neither a document nor an array. */
 function include(value: unknown, tree: Tree): unknown {
   if (Array.isArray(value)) {
     return value.map((item) => include(item, tree)).filter((item) => item !== undefined);

@@ -15,7 +15,7 @@ export function readSort(sort: Readonly<Record<string, unknown>> | undefined): S
   });
 }
 
-/** Sorts as MongoDB does: an array is sorted by its least item, in a descending sort by its greatest item. */
+/** Sorts as MongoDB does: an array is sorted by its smallest item, in a descending sort by its greatest item. */
 export function sortDocuments<T extends { readonly document: Document }>(items: T[], order: SortOrder): T[] {
   const writer = new KeyWriter();
   const parts = order.map(([path, direction]) => ({ parts: splitPath(path), direction }));

@@ -36,7 +36,7 @@ const codeNames: Readonly<Record<number, string>> = {
   11000: 'DuplicateKey',
 };
 
-/** An error as a MongoDB server would answer it, in the driver's own class. */
+/** Creates an error of a MongoDB server, in the driver's class. */
 export function serverError(
   code: keyof typeof serverCode,
   message: string,
@@ -52,7 +52,7 @@ export function serverError(
   });
 }
 
-/** The error 11000 of a unique index. */
+/** Creates error 11000 of a unique index. */
 export function duplicateKey(
   namespace: string,
   index: string,

@@ -192,15 +192,15 @@ describe('no caller sees a change that a crash could undo', () => {
   it('a read of a change that is not durable, or of its absence, waits for the commit', async () => {
     await jobs.insertOne({ _id: 'old', device: 'd', state: 's', number: 1 });
     void jobs.insertOne({ _id: 'new', device: 'd', state: 's', number: 2 });
-    expect(db.uncommitted).toBe(true);
+    expect(db.hasPendingWrites).toBe(true);
     expect(await jobs.findOne({ _id: 'new' })).not.toBeNull();
-    expect(db.uncommitted).toBe(false);
+    expect(db.hasPendingWrites).toBe(false);
     void jobs.deleteOne({ _id: 'old' });
     expect(await jobs.findOne({ _id: 'old' })).toBeNull();
-    expect(db.uncommitted).toBe(false);
+    expect(db.hasPendingWrites).toBe(false);
     void jobs.updateOne({ _id: 'new' }, { $set: { state: 't' } });
     expect(await jobs.countDocuments({ state: 't' })).toBe(1);
-    expect(db.uncommitted).toBe(false);
+    expect(db.hasPendingWrites).toBe(false);
   });
 
   it('a failed commit leaves no documents, no cached changes and no indexes', async () => {

@@ -17,12 +17,12 @@ export interface EmbeddedStoreConnection extends StoreConnection {
   sweepExpired(): Promise<number>;
 }
 
-/** Interval between two sweeps, milliseconds. MongoDB's is 60 s; neither guarantees when a document is deleted. */
+/** Interval between two deletions of expired documents; milliseconds. On MongoDB it is 60 s. */
 const defaultSweepMs = 30_000;
 
 /**
- * The document store in `db`. Services use it like the driver's databases; the contract suite
- * compares both. `close` ends the sweeps; `db` stays open until its opener closes it.
+ * Creates the document store in `db`. Services use it like databases of the driver; the contract tests compare both.
+ * `close` ends the deletion of expired documents. It does not close `db`.
  */
 export function createEmbeddedStore(
   db: EmbeddedDatabase,

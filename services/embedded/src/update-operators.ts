@@ -35,7 +35,7 @@ export const updateOperators: Readonly<Record<string, UpdateOperator>> = {
   $pull: (current, operand) => pull(current, operand),
 };
 
-/** As `sameValue`, but 0 and -0, which are stored as different types, are not identical. */
+/** Like `sameValue`, but 0 and -0 are not identical: BSON stores them with different types. */
 function identical(a: unknown, b: unknown): boolean {
   return sameValue(a, b) && !(Object.is(a, 0) && Object.is(b, -0)) && !(Object.is(a, -0) && Object.is(b, 0));
 }

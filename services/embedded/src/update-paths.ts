@@ -4,7 +4,7 @@ import { plainValueAt } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { isDocument } from './values.ts';
 
-/** The path with each `$` replaced by the array index that `find` returns for the array before it. */
+/** Replaces each `$` in a path by an array index. `find` returns the index for the path of the array before the `$`. */
 export function matchedPath(parts: readonly string[], find: (arrayPath: string) => number): string[] {
   const path: string[] = [];
   for (const part of parts) path.push(part === '$' ? String(find(path.join('.'))) : part);

@@ -1,17 +1,17 @@
 import type { Document } from 'mongodb';
 import { compileFilter, isOperators } from './filter.ts';
 import { sameValue } from './order.ts';
-import { isPlace, splitPath } from './paths.ts';
+import { isArrayIndex, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { removed, type UpdateOperator, unchanged, updateOperators } from './update-operators.ts';
 import { matchedPath, positionFinder } from './update-paths.ts';
 import { assign, isDocument, ownField } from './values.ts';
 
 /**
- * Changes `document` in place and returns the names of its changed top-level fields
- * (none: the update changed nothing). Values below the fields are copied before a change, so that
- * `document` may share them with another document. `inserting`: an upsert creates the document. Throws the
- * server's error; `document` may then be partly changed, and must be discarded.
+ * Changes `document` in place. Returns the names of its changed top-level fields; none if the update changed nothing.
+ * Nested values are copied before a change, so that `document` may share them with another document. `inserting`:
+ * true if an upsert creates the document. Throws the server's error; then `document` may be partly changed and must
+ * be discarded.
  */
 export type Update = (document: Document, inserting: boolean) => readonly string[];
 
@@ -23,25 +23,25 @@ interface Change {
   readonly operator: UpdateOperator;
 }
 
-/** Compiles a normalised update. `filter` found the document and determines the positional `$`. */
+/** Compiles a normalised update. `filter`: the filter of the query, which determines the positional `$`. */
 export function compileUpdate(update: Document, filter: Document): Update {
   const changes = listChanges(update);
   refuseConflicts(changes);
   const needsId = changes.some((change) => change.parts[0] === '_id');
   return (document, inserting) => {
     const run = (): readonly string[] => {
-      const touched: string[] = [];
-      const own = new Set<unknown>();
-      let find: ((arrayPath: string) => number) | undefined;
+      const changedFields: string[] = [];
+      const unshared = new Set<unknown>();
+      let findPosition: ((arrayPath: string) => number) | undefined;
       for (const change of changes) {
         let { parts } = change;
         if (change.path.includes('$')) {
-          find ??= positionFinder(document, filter);
-          parts = matchedPath(parts, find);
+          findPosition ??= positionFinder(document, filter);
+          parts = matchedPath(parts, findPosition);
         }
-        if (applyAt(document, change, parts, inserting, own)) note(touched, parts);
+        if (applyAt(document, change, parts, inserting, unshared)) addField(changedFields, parts);
       }
-      return touched;
+      return changedFields;
     };
     return needsId ? guardId(document, run) : run();
   };
@@ -88,7 +88,7 @@ function comparePaths(a: readonly string[], b: readonly string[]): number {
     const x = a[i] as string;
     const y = b[i] as string;
     if (x === y) continue;
-    return isPlace(x) && isPlace(y) ? Number(x) - Number(y) : x < y ? -1 : 1;
+    return isArrayIndex(x) && isArrayIndex(y) ? Number(x) - Number(y) : x < y ? -1 : 1;
   }
   return a.length - b.length;
 }
@@ -111,41 +111,44 @@ function refuseConflicts(changes: readonly Change[]): void {
   }
 }
 
-/** Returns whether the change changed something. `own`: the parts of `document` that are not shared; extended here. */
+/**
+ * Applies one change. Returns true if it changed something. `unshared`: nested values that are already copied; this
+ * function adds the values that it copies or creates.
+ */
 function applyAt(
   document: Document,
   change: Change,
   parts: readonly string[],
   inserting: boolean,
-  own: Set<unknown>,
+  unshared: Set<unknown>,
 ): boolean {
-  // $unset and $pull create no documents on the path to their field. If a value on the path is no
-  // document, $unset and an idle $setOnInsert do nothing; any other operator is an error.
-  const idle = change.name === '$setOnInsert' && !inserting;
-  const quiet = idle || change.name === '$unset';
-  const makesWay = !quiet && change.name !== '$pull';
+  // $unset and $pull do not create missing documents on the path to their field. If a value on the path is not a
+  // document, $unset does nothing, and neither does $setOnInsert in an update. For any other operator this is an error.
+  const hasNoEffect = change.name === '$setOnInsert' && !inserting;
+  const ignoresMissingParent = hasNoEffect || change.name === '$unset';
+  const createsParents = !ignoresMissingParent && change.name !== '$pull';
   const last = parts.length - 1;
   let target: unknown = document;
   for (let i = 0; i < last; i++) {
     const part = parts[i] as string;
     let next = read(target, part);
     if (next === undefined) {
-      if (!quiet && !canHold(target, part)) throw notViable(part, change.path);
-      if (!makesWay) return false;
+      if (!ignoresMissingParent && !canHold(target, part)) throw notViable(part, change.path);
+      if (!createsParents) return false;
       next = {};
-      own.add(next);
+      unshared.add(next);
       write(target, part, next);
-    } else if (!own.has(next)) {
+    } else if (!unshared.has(next)) {
       const copy = copyOf(next);
       if (copy !== next) write(target, part, copy);
-      own.add(copy);
+      unshared.add(copy);
       next = copy;
     }
     target = next;
   }
   const part = parts[last] as string;
   if (!canHold(target, part)) {
-    if (quiet) return false;
+    if (ignoresMissingParent) return false;
     throw notViable(part, change.path);
   }
   const next = change.operator(read(target, part), change.operand, change.path, inserting);
@@ -163,11 +166,11 @@ function copyOf(value: unknown): unknown {
 }
 
 function canHold(target: unknown, part: string): boolean {
-  return Array.isArray(target) ? isPlace(part) : isDocument(target);
+  return Array.isArray(target) ? isArrayIndex(part) : isDocument(target);
 }
 
 function read(target: unknown, part: string): unknown {
-  if (Array.isArray(target)) return isPlace(part) ? target[Number(part)] : undefined;
+  if (Array.isArray(target)) return isArrayIndex(part) ? target[Number(part)] : undefined;
   return isDocument(target) ? ownField(target, part) : undefined;
 }
 
@@ -176,35 +179,35 @@ function write(target: unknown, part: string, value: unknown): void {
     assign(target as Document, part, value);
     return;
   }
-  const place = Number(part);
-  if (place - target.length > 1_500_000) throw serverError('badValue', 'The array would grow too far');
-  while (target.length < place) target.push(null);
-  target[place] = value;
+  const index = Number(part);
+  if (index - target.length > 1_500_000) throw serverError('badValue', 'The array would grow too far');
+  while (target.length < index) target.push(null);
+  target[index] = value;
 }
 
 function notViable(part: string, path: string): Error {
   return serverError('pathNotViable', `Cannot create field '${part}' on the path '${path}'`);
 }
 
-function note(touched: string[], parts: readonly string[]): void {
+function addField(changedFields: string[], parts: readonly string[]): void {
   const top = parts[0] as string;
-  if (!touched.includes(top)) touched.push(top);
+  if (!changedFields.includes(top)) changedFields.push(top);
 }
 
-/** Runs a change that may change `_id`. Throws the server's error if `_id` has changed. */
+/** Runs an update that has operators on `_id`. Throws the server's error if the update changes an existing `_id`. */
 function guardId(document: Document, change: () => readonly string[]): readonly string[] {
   const before = document['_id'];
-  const touched = change();
+  const changedFields = change();
   if (before !== undefined && !sameValue(before, document['_id'])) {
     throw serverError(
       'immutableField',
       "Performing an update on the path '_id' would modify the immutable field '_id'",
     );
   }
-  return touched;
+  return changedFields;
 }
 
-/** The fields that an upsert's document takes from its filter: fields that the filter compares for equality. */
+/** The fields that the document of an upsert takes from the filter: those that the filter compares for equality. */
 export function upsertBase(filter: Document): Document {
   const base: Document = {};
   const take = (part: Document): void => {

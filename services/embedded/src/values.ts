@@ -3,12 +3,12 @@ import { Binary, BSON, type BSONRegExp, type Document, Long, ObjectId } from 'mo
 /** Options of BSON serialization, the same as the driver's defaults. */
 const serializeOptions = { ignoreUndefined: false } as const;
 
-// Used for each value, and a look-up in the global object is slow in a VM context (Jest): hence constants.
+// Constants, because these functions are called for each value, and global lookups are slow in a VM context (Jest).
 const { getPrototypeOf, hasOwn, prototype: plainPrototype } = Object;
 const { isArray } = Array;
 const plainPrototypes: readonly unknown[] = [plainPrototype, null];
 
-/** True for an embedded document: an object that is none of BSON's other types. */
+/** True for a document: an object that has no other BSON type. */
 export function isDocument(value: unknown): value is Document {
   if (typeof value !== 'object' || value === null) return false;
   if (getPrototypeOf(value) === plainPrototype) {
@@ -57,9 +57,9 @@ export function cloneValue<T>(value: T): T {
 }
 
 /**
- * The value that a server would answer if this one were stored: undefined becomes null; Int32, Double and
- * Longs within the safe integers become numbers; a Buffer becomes Binary; functions become null, and as
- * fields of a document are left out. Always a copy. Throws TypeError for a Decimal128.
+ * Returns the value that a server would return after storing this value; always a copy. undefined becomes null.
+ * Int32, Double, and Longs within the safe integers become numbers. A Buffer becomes Binary. Functions become null;
+ * fields of a document that are functions are omitted. Throws TypeError for a Decimal128.
  */
 export function normalise(value: unknown): unknown {
   switch (typeof value) {

@@ -10,12 +10,15 @@ export class WalSync {
   readonly #path: string;
   #file: number | undefined;
 
-  /** `path`: of the database file; its log has the same path with `-wal`. */
+  /** `path`: path of the database file. The log has this path with the suffix `-wal`. */
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Calls `done`, never synchronously, when everything committed before this call is durable, or with an error. */
+  /**
+   * Calls `done` when everything committed before this call is durable, or with an error. Never calls it
+   * synchronously.
+   */
   sync(done: (error: Error | null) => void): void {
     try {
       this.#file ??= this.#open();
@@ -31,10 +34,10 @@ export class WalSync {
     this.#file = undefined;
   }
 
-  /** The log exists from the first commit on, and stays the same file while a connection is open. */
+  /** Opens the log. The log exists after the first commit, and remains the same file while a connection is open. */
   #open(): number {
     const file = openSync(`${this.#path}-wal`, 'r+');
-    // The log's entry in the directory must be durable, too.
+    // Syncs the directory, so that the directory entry of the log is durable, too.
     const directory = openSync(dirname(this.#path), 'r');
     try {
       fsyncSync(directory);

@@ -30,25 +30,25 @@ export class ApiError extends CliError {
   /** Status of the answer; undefined if there is no answer, or the answer is not from the API. */
   readonly status: number | undefined;
   /** True if the same call may succeed later. */
-  readonly isPassing: boolean;
+  readonly isTransient: boolean;
   /** Wait that the API asks for before a retry; milliseconds. */
   readonly retryAfterMs: number | undefined;
   constructor(
     exitCode: number,
     message: string,
-    more: { status?: number; isPassing?: boolean; retryAfterMs?: number; cause?: unknown } = {},
+    more: { status?: number; isTransient?: boolean; retryAfterMs?: number; cause?: unknown } = {},
   ) {
     super(exitCode, message, { cause: more.cause });
     this.name = 'ApiError';
     this.status = more.status;
-    this.isPassing = more.isPassing ?? false;
+    this.isTransient = more.isTransient ?? false;
     this.retryAfterMs = more.retryAfterMs;
   }
 }
 
-/** Maximum total wait of one command because of rate limits (429); milliseconds. */
-const mostWaitMs = 30_000;
-/** A token is not used in this last part of its lifetime; milliseconds. */
+/** Maximum duration of one call, including its waits because of rate limits (429); milliseconds. */
+const maxWaitMs = 30_000;
+/** A token is renewed this long before it expires; milliseconds. */
 const tokenMarginMs = 30_000;
 
 /** `scopes`: scopes of the tokens. `timeoutMs`: time-out of one request. */
@@ -68,7 +68,7 @@ export function createApi(
     return accessToken;
   };
 
-  const send = (
+  const sendOnce = async (
     method: string,
     url: string,
     bearer: string,
@@ -107,9 +107,9 @@ export function createApi(
       const bearer = await currentToken();
       let answer: Answer;
       try {
-        answer = await send(method, url, bearer, text, key);
+        answer = await sendOnce(method, url, bearer, text, key);
       } catch (error) {
-        if (key !== undefined && error instanceof ApiError && error.isPassing && !neverReached(error)) {
+        if (key !== undefined && error instanceof ApiError && error.isTransient && !neverReached(error)) {
           throw new ApiError(
             error.exitCode,
             `${error.message}\nThe call may have taken effect. To repeat it safely: --idempotency-key ${key}`,
@@ -127,7 +127,7 @@ export function createApi(
       }
       const error = refusal(answer, apiUrl, applicationId, key);
       const waitMs = error.retryAfterMs ?? 1000;
-      if (answer.status !== 429 || time.now() - beganMs + waitMs > mostWaitMs) throw error;
+      if (answer.status !== 429 || time.now() - beganMs + waitMs > maxWaitMs) throw error;
       await time.sleep(waitMs);
     }
   }
@@ -163,7 +163,7 @@ async function fetchToken(
   timeoutMs: number,
   time: Time,
 ): Promise<{ accessToken: string; lifetimeMs: number }> {
-  // RFC 6749, 2.3.1: both are form-encoded before they are joined.
+  // RFC 6749, 2.3.1: client id and secret are form-encoded before they are joined.
   const encoded = (text: string) => new URLSearchParams({ t: text }).toString().slice(2);
   const basic = Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64');
   const request = {
@@ -188,7 +188,7 @@ async function fetchToken(
     throw new ApiError(
       exitCodes.unreachable,
       `The token endpoint ${tokenUrl} answers ${answer.status}${reason && `: ${visible(reason)}`}.`,
-      { status: answer.status, isPassing: true, ...waitOf(answer) },
+      { status: answer.status, isTransient: true, ...waitOf(answer) },
     );
   }
   const what =
@@ -237,7 +237,7 @@ async function exchange(
         ? `${cause.message}.`
         : `${who} cannot be reached at ${base} (${networkReason(cause) ?? visible(failureReason(cause))}).`;
     throw new ApiError(exitCodes.unreachable, `${reason} Check the address, and whether the platform runs.`, {
-      isPassing: true,
+      isTransient: true,
       cause,
     });
   }
@@ -260,52 +260,52 @@ function waitOf({ headers }: Answer): { retryAfterMs?: number } {
   return Number.isFinite(seconds) && seconds >= 0 ? { retryAfterMs: Math.ceil(seconds * 1000) } : {};
 }
 
-/** The error for an answer without success, with the next step. */
+/** The error for an answer that is not a success, with the next step for the user. */
 function refusal(answer: Answer, apiUrl: string, applicationId: string, key: string | undefined): ApiError {
   const { status, headers } = answer;
-  const body = (answer.json as { message?: unknown } | undefined)?.message;
-  const isApi = typeof body === 'string' && headers.has('x-request-id');
+  const apiMessage = (answer.json as { message?: unknown } | undefined)?.message;
+  const isApi = typeof apiMessage === 'string' && headers.has('x-request-id');
   if (!isApi) {
-    const isPassing = status === 429 || status >= 500;
+    const isTransient = status === 429 || status >= 500;
     return new ApiError(
       exitCodes.unreachable,
-      `The server at ${apiUrl} is not the API: status ${status}${isPassing ? '; the API may be unavailable' : ''}. Run hc login with the correct address.`,
-      { status, isPassing, ...waitOf(answer) },
+      `The server at ${apiUrl} is not the API: status ${status}${isTransient ? '; the API may be unavailable' : ''}. Run hc login with the correct address.`,
+      { status, isTransient, ...waitOf(answer) },
     );
   }
   const detail = headers.get('x-error-detail');
-  const message = `${visible(body)}${detail === null ? '' : `: ${visible(detail)}`}`;
-  const asked = `(${status}, request ${visible(headers.get('x-request-id') ?? '')})`;
+  const message = `${visible(apiMessage)}${detail === null ? '' : `: ${visible(detail)}`}`;
+  const statusAndRequest = `(${status}, request ${visible(headers.get('x-request-id') ?? '')})`;
   const more = { status, ...waitOf(answer) };
   switch (status) {
     case 401:
       return new ApiError(
         exitCodes.unauthenticated,
-        `The API at ${apiUrl} does not accept the access token: ${message} ${asked}. The token may be from another issuer or expired. Run hc login, or renew HC_ACCESS_TOKEN.`,
+        `The API at ${apiUrl} does not accept the access token: ${message} ${statusAndRequest}. The token may be from another issuer or expired. Run hc login, or renew HC_ACCESS_TOKEN.`,
         more,
       );
     case 403:
       return new ApiError(
         exitCodes.refused,
-        `${message} ${asked}. Is ${applicationId} an application of this client's developer, and may the client use the scope?`,
+        `${message} ${statusAndRequest}. Is ${applicationId} an application of this client's developer, and may the client use the scope?`,
         more,
       );
     case 429:
-      return new ApiError(exitCodes.refused, `${message} ${asked}. Try again later.`, {
+      return new ApiError(exitCodes.refused, `${message} ${statusAndRequest}. Try again later.`, {
         ...more,
-        isPassing: true,
+        isTransient: true,
       });
     default: {
-      const isPassing = status >= 500;
-      const again = isPassing
+      const isTransient = status >= 500;
+      const again = isTransient
         ? key === undefined
           ? '. Try again later.'
           : `. Try again later; to avoid a duplicate: --idempotency-key ${key}`
         : '';
       return new ApiError(
         status === 503 ? exitCodes.unreachable : exitCodes.refused,
-        `${message} ${asked}${again}`,
-        { ...more, isPassing },
+        `${message} ${statusAndRequest}${again}`,
+        { ...more, isTransient },
       );
     }
   }

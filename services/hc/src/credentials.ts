@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CliError, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { readSecretFile, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { userText } from '@headset-cloud/runtime/user-text.ts';
-import { configFolder, storing } from './places.ts';
+import { configFolder, storing } from './folders.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -49,7 +49,7 @@ export function readCredentials(
   given: { readonly profile: string; readonly application?: string },
 ): Credentials {
   const stored = readStored(env, given.profile);
-  const value = (variable: string) => valueOf(env, variable);
+  const value = (variable: string) => envValue(env, variable);
   const accessToken = value('HC_ACCESS_TOKEN');
   const apiUrl = value('HC_API_URL') ?? stored.apiUrl;
   const tokenUrl = value('HC_TOKEN_URL') ?? stored.tokenUrl;
@@ -86,14 +86,14 @@ export function readCredentials(
 }
 
 /** Value of a variable. An empty variable counts as absent. */
-export function valueOf(env: Env, variable: string): string | undefined {
+export function envValue(env: Env, variable: string): string | undefined {
   return env[variable] || undefined;
 }
 
 /** The secret in the environment, directly or as a file. */
 export function secretFrom(env: Env): string | undefined {
-  const secret = valueOf(env, 'HC_CLIENT_SECRET');
-  const path = valueOf(env, 'HC_CLIENT_SECRET_FILE');
+  const secret = envValue(env, 'HC_CLIENT_SECRET');
+  const path = envValue(env, 'HC_CLIENT_SECRET_FILE');
   if (secret !== undefined || path === undefined) return secret;
   try {
     return userText(readFileSync(path)).trim();

@@ -2,8 +2,8 @@ import { suggesting } from '@headset-cloud/cli/completion.ts';
 import { Option } from 'commander';
 
 /**
- * Callback types for completion, in the order of the contract documents (cws_notification, cws_extension). The API's
- * own list, `GET …/event_types`, decides, so other types are accepted.
+ * Callback types for completion, in the order of the contract documents (cws_notification, cws_extension). Other types
+ * are accepted, because the API's list, `GET …/event_types`, may be newer.
  */
 export const eventTypes: readonly string[] = [
   'notify-transaction-result',

@@ -67,15 +67,15 @@ export function readFeed(
   });
 }
 
-/** True if a cursor is no longer valid: the answer asks for a read without a cursor. */
-export function isLostCursor(error: unknown): error is ApiError {
+/** True if the cursor has expired: the API's error says to read without a cursor. */
+export function isExpiredCursor(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 400 && /read without after/i.test(error.message);
 }
 
-/** Finds the start position. Returns undefined if `read` does, because the user has stopped. */
+/** Finds the start position. Returns undefined if `read` returns undefined, because the user has stopped. */
 export async function startOf(
   beginning: Beginning,
-  read: (place: FeedPosition, limit: number) => Promise<FeedPage | undefined>,
+  read: (position: FeedPosition, limit: number) => Promise<FeedPage | undefined>,
 ): Promise<FeedPosition | undefined> {
   if (beginning !== 'now') return { cursor: undefined, sinceMs: beginning === 'oldest' ? 0 : beginning };
   const page = await read({ cursor: undefined, sinceMs: afterAllMs }, 1);

@@ -14,5 +14,5 @@ const code = await runHc(process.argv.slice(2), {
   onInterrupt: signals(process),
   main: import.meta.filename,
 });
-// A call that the user has stopped may still wait for its answer.
+// Ends requests that the user has stopped and that still wait for their answers.
 process.exit(code);

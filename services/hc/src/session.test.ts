@@ -20,7 +20,7 @@ test('calls leave no listeners behind, whatever their number', async () => {
 test('a permanent failure is thrown; a transient failure is reported once until it changes', async () => {
   const stop = new AbortController();
   const notes: string[] = [];
-  const passing = (message: string) => new ApiError(3, message, { isPassing: true, retryAfterMs: 1 });
+  const passing = (message: string) => new ApiError(3, message, { isTransient: true, retryAfterMs: 1 });
   const failures = [passing('a (503, request r1)'), passing('a (503, request r2)'), passing('b')];
   const call = async () => {
     const failure = failures.shift();

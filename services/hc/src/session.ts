@@ -73,7 +73,7 @@ export async function untilSuccess<T>(
       if (answer !== undefined && reported !== undefined) note('The API answers again.');
       return answer;
     } catch (error) {
-      if (!(error instanceof ApiError) || !error.isPassing) throw error;
+      if (!(error instanceof ApiError) || !error.isTransient) throw error;
       // The request id differs for each request, so it is ignored in the comparison.
       const message = error.message.replace(/, request [\w.-]+/, '');
       if (message !== reported) note(`${message}\nRetrying until the API answers.`);

@@ -4,7 +4,7 @@ import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { readSecretFile, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import type { Files } from '@headset-cloud/cli/standard-streams.ts';
 import type { Api } from './api.ts';
-import { configFolder, storing } from './places.ts';
+import { configFolder, storing } from './folders.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

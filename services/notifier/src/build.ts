@@ -265,7 +265,6 @@ export function buildNotifier(
       scheduler.retire();
       await Promise.all([subscription?.close(), ...[audit.stop(), recoveries.stop(), notices.stop()]]);
       tests.close();
-      await Promise.all([subscription?.close(), audit.stop()]);
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - time.monotonicNow())), signedUrls.close()]);
       await sender.close();
     },

@@ -5,8 +5,8 @@ import type { ForgottenApplications } from './ports/forgotten-applications.ts';
 /** Interval at which an instance reads the marks: one read of a few documents, whatever the number of notifications. */
 const readEveryMs = 5000;
 /**
- * Longer than another instance's read that began before the mark was stored, plus the time until a callback's first
- * record (a second, ADR 0050); milliseconds.
+ * Time for two things: another instance's read of the marks that began before the mark was stored, and the first record
+ * of a callback (one second, ADR 0050). Milliseconds.
  */
 const graceMs = 5000;
 
@@ -22,7 +22,7 @@ export function createForgottenApplications(
     if (reading && nowMs < reading.untilMs) return reading.marks;
     const begun = { untilMs: nowMs + readEveryMs, marks: marks.applications() };
     reading = begun;
-    // The batch that asked is repeated, and then asks again.
+    // After a failed read the batch is retried, and the retry reads the marks again.
     begun.marks.catch(() => {
       if (reading === begun) reading = undefined;
     });

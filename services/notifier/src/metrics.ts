@@ -15,7 +15,7 @@ export interface NotifierMetrics {
   readonly signedUrlRequests: Pick<Counter<'outcome'>, 'inc'>;
   /** By outcome: delivered, failed. */
   readonly testCallbacks: Pick<Counter<'outcome'>, 'inc'>;
-  /** By type: that of the notice's callback. */
+  /** By type of the notice. */
   readonly notices: Pick<Counter<'type'>, 'inc'>;
 }
 

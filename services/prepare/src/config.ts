@@ -2,7 +2,7 @@ import { kafkaSecurityConfig } from '@headset-cloud/eventlog/kafka-security.ts';
 import { commonConfig, distributedConfig } from '@headset-cloud/process/common-config.ts';
 import type { ConfigOf } from '@headset-cloud/runtime/config.ts';
 
-/** The services' keys about the connection to stores and the creation of topics. */
+/** The services' settings for the connections to the stores and for the creation of topics. */
 export const prepareConfig = {
   LOG_LEVEL: commonConfig.LOG_LEVEL,
   MONGODB_URI: distributedConfig.MONGODB_URI,

@@ -20,9 +20,9 @@ import { prepareConfig } from './config.ts';
 const stopMs = 3000;
 
 /**
- * Runs the missing steps of all databases and creates the missing topics. Waits for unavailable stores and
- * for other runs. Returns the signal that ended it before everything existed. Throws a ConfigError, and errors
- * that a retry cannot fix (an index that contradicts an existing one).
+ * Runs the missing steps of all databases and creates the missing topics. Waits for unavailable stores and for other
+ * runs. Returns undefined when everything exists, or the signal that stopped the run before. Throws a ConfigError, and
+ * errors that a retry cannot fix (an index that contradicts an existing one).
  */
 export async function prepare(
   env: Readonly<Record<string, string | undefined>>,

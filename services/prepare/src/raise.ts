@@ -16,7 +16,7 @@ import { prepareConfig } from './config.ts';
 
 export interface RaiseOptions {
   readonly dryRun: boolean;
-  /** The event log is lost as well: the new one begins with its first event. */
+  /** True if the event log was lost, too, and a new log starts at offset 0. */
   readonly logLost: boolean;
 }
 
@@ -36,9 +36,9 @@ export function raiseOptions(args: readonly string[]): RaiseOptions {
 }
 
 /**
- * Raises every number that headsets, integrators and the event log remember beyond databases that were restored
- * from a backup (ADR 0035), while no service runs. May run any number of times, also after an interrupted run: each run
- * raises the numbers further. Throws if the databases are unused, or while an instance runs on them.
+ * Advances numbers in databases that were restored from a backup (ADR 0035), because headsets, integrators and the
+ * event log may remember higher values. No service may run meanwhile. May run any number of times, also after an
+ * interrupted run: each run advances the numbers further. Throws if the databases are unused, or if device-link runs.
  */
 export async function raise(
   database: (service: ServiceName) => Store,
@@ -71,7 +71,7 @@ export async function raise(
   logger.info(dryRun ? 'nothing was changed' : 'everything is raised');
 }
 
-/** The same for the databases that MONGODB_URI names. */
+/** Runs `raise` on the databases that MONGODB_URI names. */
 export async function raiseMongo(
   env: Readonly<Record<string, string | undefined>>,
   args: readonly string[],

@@ -14,11 +14,11 @@ export interface Backing {
   storeOf(service: ServiceName): Store;
   /** An additional database, for data that belongs to no service. */
   database(name: string): Store;
-  /** In the order of their start; they stop after everything that uses them. */
+  /** Connections and databases in the order of their start. They stop after everything that uses them. */
   readonly components: readonly Component[];
 }
 
-/** SQLite in `directory`, which no other process can have open (ADR 0031). */
+/** Opens the SQLite database in `directory`, which no other process can have open (ADR 0031). */
 export function openEmbeddedBacking(directory: string, logger: Logger): Backing {
   const database = openEmbeddedDatabase({ directory });
   const stores = createEmbeddedStore(database);
@@ -38,7 +38,7 @@ export function openEmbeddedBacking(directory: string, logger: Logger): Backing 
   };
 }
 
-/** MongoDB and Kafka, as the processes of one service each use them: one client of each for all services. */
+/** Opens MongoDB and Kafka like a process of one service, but with one client of each for all services. */
 export function openSharedBacking(...given: Parameters<typeof openSharedStores>): Backing {
   const { mongo, log, components } = openSharedStores(...given);
   return {

@@ -17,7 +17,7 @@ const scopes = [
   'cws:communication-service',
 ];
 
-/** The issuer with its clients from a file, which is read at each token request. */
+/** The issuer. Its clients are in a file that is read at each token request. */
 export function createBuiltinIssuer(
   config: Pick<StandaloneConfig, 'ISSUER_LISTEN' | 'ISSUER_PUBLIC_URL' | 'ISSUER_CLIENTS_FILE' | 'DATA_DIR'>,
   logger: Logger,
@@ -26,7 +26,7 @@ export function createBuiltinIssuer(
   return {
     name: 'issuer',
     async start() {
-      // A damaged file stops the start, not each request of a token.
+      // Reads the file once, so that a damaged file fails the start instead of each token request.
       await readClients(config.ISSUER_CLIENTS_FILE);
       issuer = await startIssuer({
         listen: config.ISSUER_LISTEN,

@@ -7,7 +7,7 @@ import { standaloneConfig } from './config.ts';
 await main('issuer', async () => {
   if (process.env['NODE_ENV'] === 'production') {
     const reason =
-      'NODE_ENV is production, and this issuer is for trials: its clients stand in a file, and it speaks plain HTTP. Give the gateway your own provider: OIDC_ISSUER=https://id.example.com';
+      'NODE_ENV is production, and this issuer is for trials: its clients are stored in a file, and it speaks plain HTTP. Configure your own provider in the gateway: OIDC_ISSUER=https://id.example.com';
     throw new ConfigError([{ setting: 'NODE_ENV', reason }]);
   }
   const config = readConfig(standaloneConfig, process.env);

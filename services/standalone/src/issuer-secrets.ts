@@ -6,24 +6,23 @@ import { createSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import type { JWK } from 'oidc-provider';
 
 /**
- * The issuer's secrets. They are stored, because without its key all issued tokens would be invalid after a
- * restart.
+ * The issuer's secrets. They are stored, because a new signing key after a restart would invalidate all issued tokens.
  */
 export interface IssuerSecrets {
   readonly signingKey: JWK;
   readonly cookieKey: string;
 }
 
-/** Reads the issuer's secrets from the data directory, or makes them there (readable by the owner only). */
+/** Reads the issuer's secrets from the data directory, or creates them there. Only the owner can read the file. */
 export async function loadIssuerSecrets(dataDir: string): Promise<IssuerSecrets> {
   const file = join(dataDir, 'issuer.json');
   const kept = await read(file);
   if (kept) return kept;
   // Never replaces a file, so two concurrent starts both use the secrets of the first.
   createSecretFile(file, JSON.stringify(await create()));
-  const made = await read(file);
-  if (!made) throw new Error(`${file} was removed while it was made`);
-  return made;
+  const created = await read(file);
+  if (!created) throw new Error(`${file} was removed while it was being created`);
+  return created;
 }
 
 async function read(file: string): Promise<IssuerSecrets | undefined> {
@@ -35,10 +34,10 @@ async function read(file: string): Promise<IssuerSecrets | undefined> {
     throw error;
   }
   const secrets = parse(text);
-  // Without `d` it would be the public half.
+  // `d` is the private part of the key.
   if (secrets?.signingKey?.kty !== 'RSA' || !secrets.signingKey.d || !(secrets.cookieKey?.length >= 32)) {
     throw new Error(
-      `${file} does not hold the issuer's key. Restore it, or remove it: then a new key is made and tokens given out before are void.`,
+      `${file} does not hold the issuer's key. Restore it, or remove it: then a new key is created, and all issued tokens become invalid.`,
     );
   }
   return secrets;

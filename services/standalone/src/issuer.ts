@@ -12,7 +12,7 @@ export interface IssuerClient {
 }
 
 export interface IssuerOptions {
-  /** Port 0 lets the system choose; a fixed port keeps tokens valid over a restart. */
+  /** Port 0: the system chooses. With a fixed port, the `iss` of tokens stays the same after a restart. */
   readonly listen: ListenAddress;
   /** Address for clients, without a slash at the end; default: the listen address. */
   readonly publicUrl?: string | undefined;
@@ -22,7 +22,7 @@ export interface IssuerOptions {
   readonly audience: string;
   /** The scopes that clients may request. */
   readonly scopes: readonly string[];
-  /** Holds the signing key, so that tokens stay valid after a restart. */
+  /** Folder of the signing key, which keeps tokens valid after a restart. */
   readonly dataDir: string;
   readonly logger: Logger;
   /** How long access tokens are valid; seconds. Default 3600. */
@@ -39,14 +39,15 @@ export interface Issuer {
   close(): Promise<void>;
 }
 
-const bodyMs = 10_000;
+/** Maximum time for receiving a request; milliseconds. */
+const requestTimeoutMs = 10_000;
 
 type Library = typeof import('oidc-provider');
 
 /**
- * Loads oidc-provider without its warning about the runtime: it looks for an LTS code name in the Node
- * binary, which a release line gets only some time after its first versions. Loaded on use, so that
- * importing this module has no effect.
+ * Loads oidc-provider without its warning "Unsupported runtime". oidc-provider expects a Node.js version with an LTS
+ * code name, which the first versions of a release line do not have. The library is loaded on use, so that importing
+ * this module has no effect.
  */
 async function loadLibrary(): Promise<Library> {
   const { warn } = console;
@@ -69,9 +70,11 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   const { listen, logger } = options;
   const secrets = await loadIssuerSecrets(options.dataDir);
   const library = await loadLibrary();
+  // The server listens before the provider exists, because the provider's `iss` may contain the chosen port.
   let handle: RequestListener = (_, res) => res.writeHead(503, { 'Retry-After': '1' }).end();
-  const server = createServer({ requestTimeout: bodyMs, headersTimeout: bodyMs }, (req, res) =>
-    handle(req, res),
+  const server = createServer(
+    { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs },
+    (req, res) => handle(req, res),
   );
   const port = await listenOn(server, listen, 'ISSUER_LISTEN');
   const own = `http://${addressText({ host: listen.host, port })}`;
@@ -143,7 +146,7 @@ function configuration(
   };
 }
 
-/** Finds clients in the platform's list. */
+/** Finds clients in the configured list. */
 function clientAdapter({ clients, scopes }: IssuerOptions): Adapter {
   return {
     ...emptyAdapter(),

@@ -55,12 +55,12 @@ const definitions: readonly ServiceDefinition[] = [
   deviceLink,
 ];
 
-/** True if the stores are MongoDB and Kafka, which other processes may use as well. */
+/** True if the stores are MongoDB and Kafka, which other processes may use, too. */
 function isShared(env: Readonly<Record<string, string | undefined>>): boolean {
   return ['MONGODB_URI', 'MONGODB_URI_FILE', 'KAFKA_BROKERS'].some((key) => env[key]);
 }
 
-/** Default settings of the embedded stack that differ from the services' defaults. */
+/** Defaults of the embedded stack that differ from the defaults of the services and the gateway. */
 export function embeddedDefaults(
   config: StandaloneConfig,
   { NODE_ENV }: { readonly NODE_ENV?: string | undefined },
@@ -69,7 +69,6 @@ export function embeddedDefaults(
     config.ISSUER_PUBLIC_URL?.replace(/\/$/, '') ?? `http://${addressText(config.ISSUER_LISTEN)}`;
   // Callbacks and recordings may use addresses on this machine, except in production.
   const local = '127.0.0.0/8,::1/128';
-  // The built-in issuer is the default one.
   return {
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: issuerAudience,
@@ -77,18 +76,19 @@ export function embeddedDefaults(
       NOTIFIER_ALLOW_ADDRESSES: local,
       COMMUNICATION_ALLOW_ADDRESSES: local,
     }),
-    // Addresses on this machine, for example the built-in issuer, are reached without a proxy.
+    // Addresses on this machine, for example of the built-in issuer, need no proxy.
     EGRESS_NO_PROXY: 'localhost,127.0.0.0/8,::1',
   };
 }
 
-/** Reads the settings of all parts; throws a ConfigError that names all invalid ones. */
+/** Reads the settings of all parts. Throws a ConfigError that names the invalid settings. */
 function readSettings(given: Record<string, string | undefined>) {
   const shared = isShared(given) ? readConfig(sharedConfig, given) : undefined;
   const embedded = shared ? undefined : readConfig(standaloneConfig, given);
   const env = embedded ? { ...embeddedDefaults(embedded, given), ...given } : given;
   const problems: ConfigProblem[] = [];
-  const tried = <T>(read: () => T): T | undefined => {
+  /** Returns undefined if the settings are invalid, and adds the problems. */
+  const collectProblems = <T>(read: () => T): T | undefined => {
     try {
       return read();
     } catch (error) {
@@ -97,8 +97,8 @@ function readSettings(given: Record<string, string | undefined>) {
       return undefined;
     }
   };
-  const ofGateway = tried(() => readConfig(gatewayConfig, env));
-  const builds = definitions.map((definition) => tried(() => definition.configure(env)));
+  const ofGateway = collectProblems(() => readConfig(gatewayConfig, env));
+  const builds = definitions.map((definition) => collectProblems(() => definition.configure(env)));
   if (!ofGateway || problems.length > 0) throw new ConfigError(problems);
   return {
     ...{ shared, embedded, env, ofGateway, builds },
@@ -190,8 +190,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     for (const service of services) await lifecycle.start(service);
     for (const outbox of outboxes.values()) await lifecycle.start(outboxComponent(outbox));
     if (shared) {
-      // A headset's session is on one process and its transactions may be on any, so processes call each other; gateways
-      // exchange clients' usage of limits.
+      // Processes call each other, because a headset's session and its transactions may be on different processes. The
+      // gateways also exchange the clients' usage of limits.
       const link = services.filter(({ name }) => name === 'device-link').flatMap(({ rpc }) => rpc);
       await lifecycle.start(peersPort([...link, ...bindings], shared, { security, logger, metrics }));
       for (const component of components) await lifecycle.start(component);

@@ -6,12 +6,12 @@ import { readConfig } from '@headset-cloud/runtime/config.ts';
 import { createLogger } from '@headset-cloud/runtime/logger.ts';
 import { standaloneConfig } from './config.ts';
 
-/** `raise` (ADR 0035) for a data folder of the embedded default that was restored from a copy. */
+/** `raise` (ADR 0035) for a data folder of the embedded stores that was restored from a copy. */
 await main('raise', async () => {
   const { LOG_LEVEL, DATA_DIR } = standaloneConfig;
   const config = readConfig({ LOG_LEVEL, DATA_DIR }, process.env);
   const options = raiseOptions(process.argv.slice(2));
-  // Throws while the platform runs: it holds the folder's lock.
+  // Throws while the platform runs, because the platform holds the folder's lock.
   const database = openEmbeddedDatabase({ directory: config.DATA_DIR });
   try {
     const stores = createEmbeddedStore(database);

@@ -74,8 +74,8 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
   });
   const reachable = async (deviceId: string): Promise<boolean> =>
     (await link.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
-  // An application that has deactivated the device must not cancel, because the deactivation must reach the headset.
-  // Called once per request, before anything of the request is stored.
+  // Rejects cancel requests for a device that the application has deactivated: otherwise it could cancel the
+  // deactivation before the headset gets it. Called once per request, before anything of the request is stored.
   const requireActivated = async (applicationId: string, deviceId: string): Promise<void> => {
     const { activated } = await devices.getActivation({ applicationId, deviceId });
     if (!activated) throw new DomainError('device_not_activated', 'The device is not activated.');

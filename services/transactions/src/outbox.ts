@@ -36,10 +36,10 @@ export function createOutbox(deps: {
   undoActivation: UndoActivation;
 }): Outbox {
   const { store, log, logger, undoActivation } = deps;
-  // Callbacks that this process has published (resolved) or is publishing. Avoids most duplicates.
-  const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
+  // By callback: resolves when this process has published the callback. Avoids most duplicates.
+  const publications = new LRUCache<string, Promise<void>>({ max: 50_000 });
   // Highest outboxSeq of each transaction that this process has published.
-  const newest = new LRUCache<number, number>({ max: 50_000 });
+  const newestOutboxSeq = new LRUCache<number, number>({ max: 50_000 });
   const inFlight = new Set<Promise<void>>();
   const cleared: Batcher<Published> = createBatcher({
     maxItems: 500,
@@ -74,39 +74,39 @@ export function createOutbox(deps: {
         value: encode(t, callback, traceparent),
         ...(traceparent && { headers: { traceparent } }),
       })),
-      // 'in-order' is sufficient: only the later write that clears the outbox depends on it.
+      // 'in-order' is sufficient: of the later writes, only the one that clears the outbox needs the published events.
       { settle: 'in-order' },
     );
 
   return {
     publish(t) {
       if (t.outbox.length === 0) return;
-      // An older read of the document, by a slow sweeper. The newer read contains its callbacks that were still
-      // pending. Its progress is replaced, and would be published after later callbacks.
-      if (t.outboxSeq < (newest.get(t.id) ?? 0)) return;
-      newest.set(t.id, t.outboxSeq);
+      // A slow sweeper has read this transaction before a change that is published already. That change contained all
+      // pending callbacks, and the progress of the older read would be published after later callbacks.
+      if (t.outboxSeq < (newestOutboxSeq.get(t.id) ?? 0)) return;
+      newestOutboxSeq.set(t.id, t.outboxSeq);
       const earlier: Promise<void>[] = [];
       const fresh: PendingCallback[] = [];
       for (const callback of t.outbox) {
-        const publishing = known.get(callbackId(t.id, callback));
-        if (publishing) earlier.push(publishing);
+        const publication = publications.get(callbackId(t.id, callback));
+        if (publication) earlier.push(publication);
         else fresh.push(callback);
       }
       // A progress report replaces the previous report, whose callback may not be published yet.
       const lastProgress = operationById(t.operationId)?.reportsProgress
-        ? known.get(progressKey(t.id))
+        ? publications.get(progressKey(t.id))
         : undefined;
       if (lastProgress) earlier.push(lastProgress);
-      // In order: earlier callbacks must be in the log before the next one is published.
-      // A canceled activation is undone before its callback is sent. If devices is unavailable, the callback is sent
-      // nevertheless, and the outbox is not cleared, so that the sweeper retries.
+      // A canceled activation is undone before its callback is published. If devices is unavailable, the callback is
+      // published nevertheless, and the outbox is not cleared, so that the sweeper retries.
       const undone = undoActivation(t);
+      // Earlier callbacks must be in the log before the next one is published.
       const published = Promise.all([...earlier, undone]).then(() =>
         fresh.length > 0 ? publish(t, fresh) : undefined,
       );
       for (const callback of fresh) {
-        known.set(callbackId(t.id, callback), published);
-        if (callback.kind === 'progress') known.set(progressKey(t.id), published);
+        publications.set(callbackId(t.id, callback), published);
+        if (callback.kind === 'progress') publications.set(progressKey(t.id), published);
       }
       const done = published.then(
         async () => {
@@ -119,8 +119,8 @@ export function createOutbox(deps: {
           });
         },
         (error) => {
-          for (const callback of t.outbox) known.delete(callbackId(t.id, callback));
-          known.delete(progressKey(t.id));
+          for (const callback of t.outbox) publications.delete(callbackId(t.id, callback));
+          publications.delete(progressKey(t.id));
           logger.warn({ transactionId: t.id, err: error }, 'callbacks not published, the sweeper retries');
         },
       );
@@ -134,7 +134,7 @@ export function createOutbox(deps: {
   };
 }
 
-/** Key of the newest progress callback of a transaction in `known`. */
+/** Key of a transaction's newest progress callback in `publications`. */
 function progressKey(transactionId: number): string {
   return `tx-${transactionId}-progress`;
 }

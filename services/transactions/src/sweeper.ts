@@ -15,7 +15,7 @@ const batch = 200;
 /**
  * Completes work after a crash: publishes pending callbacks, dispatches created transactions, completes cancellations
  * below the minimum activation epoch. Also publishes deferred progress when its interval is over. Several sweepers may
- * run, because each claims its work. Due times that were written by a clock that was ahead are corrected first.
+ * run, because each claims its work. Rarely, also corrects due times that were written by a clock that was ahead.
  */
 export function createSweeper(deps: {
   store: DeviceCountersStore & Transitions & OutboxStore;
@@ -49,11 +49,12 @@ export function createSweeper(deps: {
     if (published) outbox.publish(published);
   };
 
-  /**
-   * Sets due times further in the future than a correct clock writes to now. Runs rarely: for an instance whose clock
-   * is behind, all due times seem wrong, and correcting them at every sweep would repeat all work.
-   */
+  /** A correct clock writes no due time that is further in the future; milliseconds. */
   const aheadMs = 2 * Math.max(deps.claimMs, deps.progressIntervalMs);
+  /**
+   * Makes transactions with impossible due times due now. Runs rarely: if this instance's clock is behind, all due
+   * times seem impossible, and a correction at every sweep would repeat all work.
+   */
   const correctDueTimes = rarely(clock, aheadMs, async () => {
     const now = clock.now();
     await Promise.all([
@@ -79,7 +80,7 @@ export function createSweeper(deps: {
         if (t.progressDeferredSinceMs !== undefined) await publishDeferred(t, t.progressDeferredSinceMs);
         else if (t.outbox.length === 0 && t.status !== 'created') idle.push(t);
       }
-      // Nothing to do: removes the due time, so that the sweeper does not find the transaction again.
+      // These transactions need no work: without a due time the sweeper does not find them again.
       if (idle.length > 0)
         await store.clearOutbox(idle.map(({ id, outboxSeq }) => ({ id, outboxSeq, deferred: false })));
       if (due.length > 0) logger.info({ count: due.length }, 'unfinished transactions processed');

@@ -22,12 +22,12 @@ import {
   auditedCollections,
   collections,
   type PackageDocument,
-  type PlacesDocument,
+  type ReservationsDocument,
   type UploadDocument,
 } from './store/documents.ts';
 import { createPackageNames } from './store/packages.ts';
-import { createUploadPlaces } from './store/places.ts';
 import { updatesSteps } from './store/steps.ts';
+import { createUploadReservations } from './store/upload-reservations.ts';
 import { createUploadStore } from './store/uploads.ts';
 import { answerUpload, refuseUpload } from './uploads/answer.ts';
 import { createCheckNow } from './uploads/check-now.ts';
@@ -51,8 +51,8 @@ export function buildUpdates(
   const { store, clock, secrets, logger } = ctx;
   const catalogue = createCatalogue(store.collection<ArtifactDocument>(collections.artifacts));
   const uploads = createUploadStore(store.collection<UploadDocument>(collections.uploads));
-  const places = createUploadPlaces(
-    store.collection<PlacesDocument>(collections.uploadPlaces),
+  const reservations = createUploadReservations(
+    store.collection<ReservationsDocument>(collections.uploadPlaces),
     store.collection<UploadDocument>(collections.uploads),
   );
   const packages = createPackageNames(
@@ -60,8 +60,8 @@ export function buildUpdates(
     store.collection<ArtifactDocument>(collections.artifacts),
     store.collection<UploadDocument>(collections.uploads),
   );
-  const answers = store.collection<IdempotencyDocument>(collections.idempotency);
-  const idempotency = createIdempotency({ collection: answers, secrets, clock });
+  const idempotencyDocuments = store.collection<IdempotencyDocument>(collections.idempotency);
+  const idempotency = createIdempotency({ collection: idempotencyDocuments, secrets, clock });
   const uploadIdOf = (key: string) => key.replace(/^uploads\//, '');
   const files = chooseStorage(ctx, config, {
     onUpload: (key) => refuseUpload({ uploads, catalogue }, uploadIdOf(key)),
@@ -70,7 +70,7 @@ export function buildUpdates(
   const { storage } = files;
   const { onOutcome, onDiskFull, onCheck } = createMetrics(ctx.metrics, { uploads, contents, clock });
   const watch = watchStorage({
-    ...{ storage, logger, onCheck, place: files.place },
+    ...{ storage, logger, onCheck, location: files.location },
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
   });
   const check: Checker = createChecker({
@@ -80,10 +80,10 @@ export function buildUpdates(
     ...{ onOutcome, onDiskFull },
   });
   const opener = createOpener({
-    ...{ catalogue, uploads, places, storage, clock },
+    ...{ catalogue, uploads, reservations, storage, clock },
     urlSeconds: config.UPDATES_UPLOAD_URL_SECONDS,
   });
-  const checkNow = createCheckNow({ uploads, check, logger, longestWaitMs: checkWaitMs });
+  const checkNow = createCheckNow({ uploads, check, logger, maxWaitMs: checkWaitMs });
   const sweeper = createSweeper({
     ...{ uploads, check, clock, logger },
     intervalMs: config.UPDATES_SWEEP_INTERVAL_MS,
@@ -114,7 +114,7 @@ export function buildUpdates(
       ...{ catalogue, uploads, storage, opener, checkNow, clock, audit },
       maxBytes: config.UPDATES_MAX_BYTES,
     }),
-    sealed: [sealedAnswers(answers)],
+    sealed: [sealedAnswers(idempotencyDocuments)],
     async start() {
       await prepared(ctx, updatesSteps);
       await ctx.log.ensureTopics([topics.audit]);

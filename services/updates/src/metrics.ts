@@ -4,7 +4,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { UploadStore } from './ports/upload-store.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
 
-const unjudged: readonly CheckOutcome['kind'][] = ['absent', 'changed', 'busy', 'waits'];
+/** Outcomes of checks without a result for a file; they are not counted as checked uploads. */
+const uncounted: readonly CheckOutcome['kind'][] = ['absent', 'changed', 'busy', 'waits'];
 
 export interface MetricsDependencies {
   readonly uploads: Pick<UploadStore, 'overdue'>;
@@ -14,7 +15,7 @@ export interface MetricsDependencies {
 
 /**
  * Registers the service's metrics (rule C18). Due checks are counted in the database at each scrape. Returns functions
- * to count checks (not those that found nothing), checks that were postponed because the disk is full, and checks of
+ * that record the outcome of a check of an upload, a check that was postponed because the disk is full, and a check of
  * the storage.
  */
 export function createMetrics(
@@ -36,8 +37,8 @@ export function createMetrics(
     registers: [registry],
     async collect() {
       await setOrLeaveOut(this, {}, async () => {
-        const { oldestDueAtMs: at } = await overdue();
-        return at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000;
+        const { oldestDueAtMs: dueAtMs } = await overdue();
+        return dueAtMs === undefined ? 0 : Math.max(0, clock.now() - dueAtMs) / 1000;
       });
     },
   });
@@ -81,7 +82,7 @@ export function createMetrics(
     help: 'Checks of uploads that were postponed because the disk of UPDATES_TEMP_DIR is full.',
     registers: [registry],
   });
-  const away = new Gauge({
+  const unavailable = new Gauge({
     name: 'headset_updates_storage_unavailable',
     help: '1 while this instance cannot use the storage of packages and firmware (missing bucket, no answer), otherwise 0.',
     registers: [registry],
@@ -89,11 +90,11 @@ export function createMetrics(
   return {
     onOutcome(outcome) {
       if (outcome.kind === 'waits') postponed.inc();
-      if (unjudged.includes(outcome.kind)) return;
+      if (uncounted.includes(outcome.kind)) return;
       checks.inc({ outcome: outcome.kind });
       if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
     },
     onDiskFull: () => diskFull.inc(),
-    onCheck: (available) => away.set(available ? 0 : 1),
+    onCheck: (available) => unavailable.set(available ? 0 : 1),
   };
 }

@@ -5,7 +5,7 @@ import type { Artifact } from './domain/artifact.ts';
 /** The artifact that a ticket lets its headset download. */
 export interface Ticket {
   readonly artifactId: string;
-  /** Key of exactly the content that the update named; the key contains the hash. */
+  /** Storage key of the content that the update was sent with. The key contains the hash, so the content is fixed. */
   readonly objectKey: string;
 }
 
@@ -19,7 +19,7 @@ export function issueTicket(
   return secrets.seal(JSON.stringify(ticket), ticketPurpose(deviceId));
 }
 
-/** Undefined if the bytes are not a ticket, or are a ticket of another headset. */
+/** Decodes a ticket. Returns undefined if the bytes are not a ticket, or are a ticket of another headset. */
 export function openTicket(secrets: SecretBox, deviceId: string, bytes: Uint8Array): Ticket | undefined {
   try {
     return JSON.parse(secrets.open(bytes, ticketPurpose(deviceId))) as Ticket;

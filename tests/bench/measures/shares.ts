@@ -81,7 +81,7 @@ export async function measureShares(kind: StackKind, settings: Settings): Promis
 
 /** The limiter's time for a changing call, with 10,000 clients of one device each and reports to other gateways. */
 function limiterCost(): Figure {
-  const shares = createShares({ clock: systemClock, together: true });
+  const shares = createShares({ clock: systemClock, hasPeers: true });
   const limits = {
     callsPerSecond: 1000,
     callsBurst: 1000,
@@ -98,7 +98,7 @@ function limiterCost(): Figure {
       shares.change(`client-${i}`, `device-${i}`, limits);
       leave();
     }
-    shares.hear('another', shares.takeReports());
+    shares.addReports('another', shares.takeReports());
     us.push((1000 * (performance.now() - begunMs)) / clients);
   }
   return {

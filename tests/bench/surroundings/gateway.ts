@@ -53,7 +53,7 @@ const commands = {
         logger,
         clock: systemClock,
         metrics,
-        shares: createShares({ clock: systemClock, together: false }),
+        shares: createShares({ clock: systemClock, hasPeers: false }),
       }),
       config,
       logger,

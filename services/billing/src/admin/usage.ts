@@ -6,7 +6,7 @@ import { requireMonth, spanOf } from '../domain/month.ts';
 import { usageMessage, usageOfMessage } from '../usage-message.ts';
 import type { AdminDependencies } from './dependencies.ts';
 
-const mostListed = 1000;
+const maxListed = 1000;
 
 /** Adds usage that no service meters, and lists the stored usage. */
 export function usageHandlers({
@@ -33,8 +33,8 @@ export function usageHandlers({
     async listUsage({ applicationId, year, month: number, limit, offset }) {
       requireApplicationId(applicationId);
       const month = requireMonth({ year, month: number });
-      if (limit > mostListed) {
-        throw new DomainError('invalid_argument', `limit ${limit} is more than ${mostListed}.`);
+      if (limit > maxListed) {
+        throw new DomainError('invalid_argument', `limit ${limit} is more than ${maxListed}.`);
       }
       const page = { limit: limit || 100, offset };
       const found = await store.list(applicationId, month, spanOf(month, zone), page);

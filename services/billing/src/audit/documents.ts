@@ -18,7 +18,10 @@ export interface RecordDocument extends Omit<PendingAuditRecord, 'id'> {
 export const auditDatabase = 'audit';
 export const recordsCollection = 'records';
 
-const by = (field: string): IndexDescription => ({ name: field, key: { [field]: 1, atMs: -1, _id: -1 } });
+const indexBy = (field: string): IndexDescription => ({
+  name: field,
+  key: { [field]: 1, atMs: -1, _id: -1 },
+});
 
 /** Each filter of a list has an index in the list's order. */
 export const auditSteps: ServiceSteps = {
@@ -31,7 +34,7 @@ export const auditSteps: ServiceSteps = {
       indexes: {
         [recordsCollection]: [
           { name: 'time', key: { atMs: -1, _id: -1 } },
-          ...['actor', 'call', 'applicationId', 'developerId', 'deviceId'].map(by),
+          ...['actor', 'call', 'applicationId', 'developerId', 'deviceId'].map(indexBy),
         ],
       },
     },

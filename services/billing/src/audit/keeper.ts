@@ -12,13 +12,13 @@ import type { AuditStore } from './store.ts';
 /** The consumer group: each record reaches the audit store once, or again after a crash. */
 export const auditGroup = 'billing-audit';
 
-const refusal = 'the audit store takes no records; they wait in the log';
+const storeFailing = 'the audit store takes no records; they wait in the log';
 
 /**
- * How long a failed write counts; milliseconds. While records wait, a write is tried every few seconds. A longer
- * silence means that another instance stores them now.
+ * Maximum age of a failed write that is reported; milliseconds. While records wait, this instance retries the write
+ * every few seconds. If it does not, another instance has taken over the records.
  */
-const refusalCountsMs = 60_000;
+const failureValidMs = 60_000;
 
 /** Stores the records that services publish. */
 export interface AuditKeeper {
@@ -28,9 +28,10 @@ export interface AuditKeeper {
 }
 
 /**
- * While the store fails (full or unavailable), the records wait in the log and are retried without limit. No record
- * becomes a dead letter because of such a failure. A record is logged after it is stored. After a crash in between, it
- * is logged again with the same id.
+ * Creates the consumer of audit records. While the store is full or unavailable, the records wait in the event log
+ * and are retried without limit. This failure does not make a record a dead letter. A record is written to the
+ * process's log after it is stored. If the process crashes in between, the record is handled, and logged, again with
+ * the same id.
  */
 export function createAuditKeeper(deps: {
   readonly store: Pick<AuditStore, 'add'>;
@@ -39,9 +40,9 @@ export function createAuditKeeper(deps: {
   readonly clock: Clock;
 }): AuditKeeper {
   const { store, logger, clock } = deps;
-  let refusedAtMs: number | undefined;
+  let failedAtMs: number | undefined;
   const notReady = () =>
-    refusedAtMs !== undefined && monotonicMs(clock) - refusedAtMs < refusalCountsMs ? refusal : undefined;
+    failedAtMs !== undefined && monotonicMs(clock) - failedAtMs < failureValidMs ? storeFailing : undefined;
   const records = new Counter({
     name: 'headset_audit_records_total',
     help: 'Audit records that were consumed, by outcome: stored, or duplicate (already stored).',
@@ -68,10 +69,10 @@ export function createAuditKeeper(deps: {
       try {
         added = await store.add(documents);
       } catch (cause) {
-        refusedAtMs = monotonicMs(clock);
-        throw new DomainError('unavailable', refusal, { cause, retryAfterMs: 1000 });
+        failedAtMs = monotonicMs(clock);
+        throw new DomainError('unavailable', storeFailing, { cause, retryAfterMs: 1000 });
       }
-      refusedAtMs = undefined;
+      failedAtMs = undefined;
       records.inc({ outcome: 'stored' }, added);
       records.inc({ outcome: 'duplicate' }, documents.length - added);
       for (const document of documents) logger.info({ audit: lineOf(document) }, 'audit record');

@@ -6,21 +6,21 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { messageOf } from './records.ts';
 import type { AuditStore } from './store.ts';
 
-const mostListed = 1000;
-const mostQuoted = 100;
+const maxListed = 1000;
+const maxQuoted = 100;
 
 /** The operators' view of the audit store. */
 export function auditAdmin(store: Pick<AuditStore, 'list'>): RpcBinding {
   return bind(AuditAdminService, {
     async listAuditRecords({ actor, applicationId, developerId, deviceId, action, ...more }) {
-      if (more.limit > mostListed) {
-        throw new DomainError('invalid_argument', `limit ${more.limit} is more than ${mostListed}.`);
+      if (more.limit > maxListed) {
+        throw new DomainError('invalid_argument', `limit ${more.limit} is more than ${maxListed}.`);
       }
       if (action !== '' && !isAuditAction(action)) {
-        const there = auditActions.join(', ');
+        const actions = auditActions.join(', ');
         throw new DomainError(
           'invalid_argument',
-          `action ${JSON.stringify(cut(action, mostQuoted))} is not one of ${there}, with or without the part before the dot.`,
+          `action ${JSON.stringify(cut(action, maxQuoted))} is not one of ${actions}, with or without the part before the dot.`,
         );
       }
       const given = { actor, applicationId, developerId, deviceId, action, cursor: more.cursor };

@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import type { RecordDocument } from './documents.ts';
 
-/** A record as it is stored. */
+/** The document of a published record. */
 export function documentOf(record: AuditRecord): RecordDocument {
   const { recordId: _id, action, applicationId, developerId, deviceId, target, fields, actor } = record;
   const {

@@ -3,14 +3,17 @@ import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { RecordDocument } from './documents.ts';
 
-/** Old audit records. Both the change and the storing must be old enough (ADR 0045). */
+/**
+ * Audit records to delete (ADR 0045). A record is old if both its change and its storing happened before the limit: if
+ * only the time of the change counted, a wrong clock of the changing process could make a new record old.
+ */
 export function oldRecords(
   records: StoreCollection<RecordDocument>,
   keepMs: number,
 ): KeptKind<Pick<RecordDocument, '_id'>> {
   const old = (beforeMs: number): Filter<RecordDocument> => ({
     atMs: { $lt: beforeMs },
-    // The clock of the changing process alone does not make a record old.
+    // Also matches documents without the field.
     storedAtMs: { $not: { $gte: beforeMs } },
   });
   return {

@@ -19,11 +19,11 @@ export interface RecordQuery {
   readonly cursor?: string;
 }
 
-/** The audit store, for adding and reading records. Retention deletes old records through another interface. */
+/** Adds and reads audit records. Retention deletes old records through the interface of retention.ts. */
 export interface AuditStore {
-  /** Stores new records. The first content of an id counts. Returns the number of new records. */
+  /** Stores records whose id is new. Records with a known id are ignored. Returns the number of new records. */
   add(records: readonly RecordDocument[]): Promise<number>;
-  /** Newest first. */
+  /** Returns a page of matching records, newest first. `nextCursor` is empty after the last page. */
   list(query: RecordQuery): Promise<{ records: RecordDocument[]; nextCursor: string }>;
 }
 
@@ -54,13 +54,13 @@ export function createAuditStore(records: StoreCollection<RecordDocument>, clock
 }
 
 function filterOf(
-  { action, fromMs, toMs, ...same }: Omit<RecordQuery, 'limit' | 'cursor'>,
+  { action, fromMs, toMs, ...equalities }: Omit<RecordQuery, 'limit' | 'cursor'>,
   cursor: string | undefined,
 ): Filter<RecordDocument> {
   const [before, beforeId] = cursor === undefined ? [] : parseCursor(cursor);
   const latest = Math.min(toMs === undefined ? Number.MAX_SAFE_INTEGER : toMs - 1, before ?? Infinity);
   return {
-    ...same,
+    ...equalities,
     ...(action !== undefined && { call: action.split('.').at(-1) as string }),
     ...(action?.includes('.') && { action }),
     atMs: { $gte: fromMs ?? 0, $lte: latest },

@@ -8,7 +8,7 @@ import type { ActivityStore } from '../ports.ts';
 /** The consumer group: each change reaches this service once, or again after a crash. */
 export const deviceLifecycleGroup = 'billing-lifecycle';
 
-/** Stores which application had which device activated, and when. Idempotent, in any order. */
+/** Stores activations and deactivations of devices by applications. Idempotent. The order of events does not matter. */
 export function deviceLifecycleHandler(
   store: Pick<ActivityStore, 'record'>,
 ): (events: readonly LogEvent[]) => Promise<void> {
@@ -25,15 +25,15 @@ const kinds = new Map<LifecycleKind, LifecycleChange['kind']>([
 function decode(event: LogEvent): LifecycleChange {
   const message = decodeEvent(DeviceLifecycleEventSchema, event);
   try {
-    const { applicationId, deviceId, epoch, kind: wire, atMs, undone } = message;
-    const kind = kinds.get(wire);
-    if (!kind) throw new Error(`kind ${wire} is not known`);
+    const { applicationId, deviceId, epoch, kind: messageKind, atMs, undone } = message;
+    const kind = kinds.get(messageKind);
+    if (!kind) throw new Error(`kind ${messageKind} is not known`);
     return {
       applicationId: requireApplicationId(applicationId),
       deviceId: requireDeviceId(deviceId),
-      epoch: whole(epoch),
+      epoch: toSafeInteger(epoch),
       kind,
-      atMs: whole(atMs),
+      atMs: toSafeInteger(atMs),
       ...(undone && { undone }),
     };
   } catch (cause) {
@@ -43,7 +43,8 @@ function decode(event: LogEvent): LifecycleChange {
   }
 }
 
-function whole(value: bigint): number {
+/** Throws if the value is negative or beyond the safe integers. */
+function toSafeInteger(value: bigint): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${value} is out of bounds`);
   return number;

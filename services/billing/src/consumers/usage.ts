@@ -10,8 +10,8 @@ import { usageOfMessage } from '../usage-message.ts';
 export const usageGroup = 'billing-usage';
 
 /**
- * Stores usage. Idempotent by usage id. The same id with other content is an error of the publisher: the first content
- * counts, the other content becomes a dead letter for operators.
+ * Stores usage. Idempotent by usage id. The same id with other content is an error of the publisher. Then the first
+ * content is billed, and the event with the other content becomes a dead letter.
  */
 export function usageHandler(
   store: Pick<UsageStore, 'record'>,
@@ -29,7 +29,10 @@ export function usageHandler(
   };
 }
 
-/** Finds the first conflicting event. One batch may contain an id with the stored content and with other content. */
+/**
+ * Returns the index of the first conflicting event; -1 if there is none. Records the events one by one, because a batch
+ * may contain the same id twice: once with the stored content, once with other content.
+ */
 async function firstConflict(
   events: readonly LogEvent[],
   usages: readonly Usage[],

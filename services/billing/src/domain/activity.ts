@@ -4,26 +4,27 @@ import type { Span } from './month.ts';
 export interface LifecycleChange {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** Activation epoch. It rises with the device's changes and gives their order, whatever the order of arrival. */
+  /** Activation epoch. It rises with each change of the device and defines the order of the changes. */
   readonly epoch: number;
   readonly kind: 'activated' | 'deactivated';
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Set if a deactivation undid a canceled activation, which then does not count (ADR 0063). */
+  /** Set if the deactivation undid a canceled activation. This activation is not billed (ADR 0063). */
   readonly undone?: true;
 }
 
 /** A device's activation by the bill's application, as the bill needs it. */
 export interface Activity {
+  /** True if the device was activated at some time in the month. */
   readonly inMonth: boolean;
-  /** Activated now, by the newest known change. */
+  /** True if the device is activated after the newest known change. */
   readonly now: boolean;
 }
 
 /**
- * Folds one application's changes of one device, which must be passed in the order of activation epochs. A deactivation
- * whose activation is not known yet changes nothing. A new client id of the application continues the activation
- * without a break. A clock that was set back between two changes makes an activation short, never negative.
+ * Computes the activity of one device from the changes by one application. Pass the changes in the order of activation
+ * epochs. A deactivation without a known activation changes nothing. A second activation, with a new client id of the
+ * application, continues the first. If a clock was set back between two changes, the activation has no duration.
  */
 export class ActivityFold {
   readonly #span: Span;
@@ -49,8 +50,8 @@ export class ActivityFold {
   }
 
   /**
-   * An activation that ends at the month's first moment does not count, unless it also began at that
-   * moment.
+   * True if an activation is in the month. An activation that ends at the first moment of the month is in it only if it
+   * also began at that moment.
    */
   #overlaps(sinceMs: number, untilMs: number): boolean {
     const { fromMs, toMs } = this.#span;

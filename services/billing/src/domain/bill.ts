@@ -24,21 +24,21 @@ export interface Bill {
   readonly others: Hours;
 }
 
-/** Milliseconds of each kind. */
+/** Used milliseconds of each kind. */
 type Sums = Record<UsageKind, number>;
 
 const hourMs = 3_600_000;
 
 const noSums = (): Sums => ({ videoMeeting: 0, speechRecognition: 0 });
 
-/** One rounding for the whole month: any part of an hour counts as one (specification API 9). */
+/** Rounds the sums of the whole month up to hours (specification API 9). */
 function roundUp(sums: Sums): Hours {
   const hours = noSums();
   for (const kind of usageKinds) hours[kind] = Math.ceil(sums[kind] / hourMs);
   return hours;
 }
 
-/** Sums up a bill from a stream of records; keeps only the bill's own devices in memory. */
+/** Computes a bill from streams of records. Keeps only the devices of the bill in memory. */
 export class BillSum {
   readonly #span: Span;
   readonly #devices = new Map<string, { readonly sums: Sums; plans: Plans }>();
@@ -63,21 +63,21 @@ export class BillSum {
     sums[kind] += usedMs;
   }
 
-  /** In the order of device and epoch. */
+  /** Adds a change of a device. Pass the changes in the order of device and activation epoch. */
   addChange(change: LifecycleChange): void {
     if (this.#current?.deviceId !== change.deviceId) this.#endDevice();
     this.#current ??= { deviceId: change.deviceId, fold: new ActivityFold(this.#span) };
     this.#current.fold.add(change);
   }
 
-  /** Must be called after usage and changes: plans of devices that are not on the bill are ignored. */
+  /** Adds the plans of a device that is on the bill. Call it after all usage and changes were added. */
   addPlans(deviceId: string, plans: Plans): void {
     this.#endDevice();
     const device = this.#devices.get(deviceId);
     if (device) device.plans = plans;
   }
 
-  /** `current`: the month is the current one. */
+  /** Returns the bill. `current`: true if the month is the current month. */
   bill(current: boolean): Bill {
     this.#endDevice();
     return {
@@ -85,16 +85,16 @@ export class BillSum {
       ...(current && { activateDevices: this.#now }),
       devices: [...this.#devices]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([deviceId, { sums, plans }]) => ({ deviceId, plans, hours: roundUp(this.#possible(sums)) })),
+        .map(([deviceId, { sums, plans }]) => ({ deviceId, plans, hours: roundUp(this.#limitSpeech(sums)) })),
       others: roundUp(this.#others),
     };
   }
 
   /**
-   * Limits speech to the length of the month. A headset has one voice and reports the times itself, so more is not
-   * possible.
+   * Limits speech recognition to the length of the month. A headset reports its own usage and recognizes one voice at a
+   * time, so a larger sum cannot be true.
    */
-  #possible(sums: Sums): Sums {
+  #limitSpeech(sums: Sums): Sums {
     const { fromMs, toMs } = this.#span;
     return { ...sums, speechRecognition: Math.min(sums.speechRecognition, toMs - fromMs) };
   }

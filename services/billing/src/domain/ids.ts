@@ -1,8 +1,7 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /**
- * Checks of ids from events and operators; each function throws an `invalid_argument` that says what is
- * wrong.
+ * Checks of ids from events and operators. Each function throws `invalid_argument`; the message states the rule.
  */
 
 /** Application ids are parts of document ids, so few characters are allowed. */

@@ -16,8 +16,8 @@ export interface Span {
 const hourMs = 3_600_000;
 
 /**
- * A time zone: a fixed offset (UTC, UTC+9, +09:00, -03:30) or an IANA name (Asia/Tokyo). Throws an
- * Error whose message says what is wrong with the text.
+ * Parses a time zone: a fixed offset (UTC, UTC+9, +09:00, -03:30) or an IANA name (Asia/Tokyo). Throws an Error for any
+ * other text.
  */
 export function parseZone(text: string): Zone {
   const [, sign, hours = '', minutes = '00'] =
@@ -47,7 +47,7 @@ export function monthAt(atMs: number, zone: Zone): Month {
   return { year, month };
 }
 
-/** The month's first moment and the next month's. Months of one zone follow each other without a gap. */
+/** From the first moment of the month to the first moment of the next month. */
 export function spanOf({ year, month }: Month, zone: Zone): Span {
   const next = month === 12 ? { year: year + 1, month: 1 } : { year, month: month + 1 };
   return { fromMs: firstMoment({ year, month }, zone), toMs: firstMoment(next, zone) };
@@ -55,7 +55,7 @@ export function spanOf({ year, month }: Month, zone: Zone): Span {
 
 function firstMoment(month: Month, zone: Zone): number {
   const midnight = DateTime.fromObject(month, { zone }).startOf('month');
-  // If the clocks go back to midnight, midnight occurs twice: the month begins with the first one.
+  // If the clocks are set back to midnight, midnight occurs twice. The month begins at the first midnight.
   return Math.min(...midnight.getPossibleOffsets().map((one) => one.toMillis()));
 }
 
@@ -64,19 +64,19 @@ export function compareMonths(a: Month, b: Month): number {
   return a.year * 12 + a.month - (b.year * 12 + b.month);
 }
 
-/** Number of a month in `touchedMonths`. */
+/** Number of a month: months since year 0. */
 export function monthKey({ year, month }: Month): number {
   return year * 12 + month - 1;
 }
 
-/** The month that `monthKey` names. */
-export function monthOf(key: number): Month {
+/** The month with the number `monthKey`. */
+export function monthOfKey(key: number): Month {
   return { year: Math.floor(key / 12), month: (key % 12) + 1 };
 }
 
 /**
- * The months that a time span touches in any time zone, by `monthKey`. Usage is indexed by them, so that it is also
- * found under another BILLING_TIME_ZONE. `endMs` is exclusive unless the span is empty.
+ * The months (`monthKey`) that a time span touches in any time zone. Usage is indexed by these months, so that it is
+ * found after a change of BILLING_TIME_ZONE, too. `endMs` is exclusive unless the span is empty.
  */
 export function touchedMonths(startMs: number, endMs: number): number[] {
   const utc = FixedOffsetZone.utcInstance;

@@ -6,7 +6,7 @@ export interface Plans {
   readonly speechRecognition: 'ja' | null;
 }
 
-/** Plans from a time on, milliseconds since 1970. */
+/** Plans that are in force from `fromMs` on; milliseconds since 1970. */
 export interface PlansEntry extends Plans {
   readonly fromMs: number;
 }
@@ -27,7 +27,7 @@ export function requirePlans(video: string | undefined, speech: string | undefin
   return { videoMeeting, speechRecognition: speech ?? null };
 }
 
-/** The history with new plans from now on; undefined: these plans are already in force. */
+/** Adds new plans from now on to a history. Returns undefined if these plans are already in force. */
 export function changedPlans(
   history: readonly PlansEntry[],
   plans: Plans,
@@ -38,7 +38,7 @@ export function changedPlans(
   if (current.videoMeeting === plans.videoMeeting && current.speechRecognition === plans.speechRecognition) {
     return undefined;
   }
-  // A clock that was set back does not change the order of operators' changes.
+  // `fromMs` never decreases, so that the history stays ordered if the clock was set back.
   return [...history, { ...plans, fromMs: Math.max(nowMs, last?.fromMs ?? 0) }];
 }
 

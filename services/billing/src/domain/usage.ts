@@ -17,19 +17,19 @@ export interface Usage {
   readonly startedAtMs: number;
   readonly durationMs: number;
   /**
-   * The start as the source reported it. Set if the publisher replaced a wrong start. `startedAtMs` then depends on
-   * when the report arrived.
+   * The start as the source reported it. Set only if the publisher replaced a wrong start. Then `startedAtMs` depends
+   * on the time at which the report arrived.
    */
   readonly reportedStartedAtMs?: number;
 }
 
 const dayMs = 86_400_000;
-/** Longer than any real use. The limit keeps a wrong clock from adding usage to many bills. */
+/** Maximum duration of one usage. It is longer than any real use. Without it, a wrong clock could add usage to many bills. */
 export const longestUsageMs = 366 * dayMs;
 /** Start of the year 9999. */
 const latestStartMs = 253_370_764_800_000;
 
-/** Throws `invalid_argument` that says what is wrong. */
+/** Checks usage. Throws `invalid_argument`; the message states the rule. */
 export function requireUsage(usage: Omit<Usage, 'kind'> & { readonly kind: UsageKind | undefined }): Usage {
   const { usageId, deviceId, kind, startedAtMs, durationMs } = usage;
   if (!/^[\x21-\x7e]{1,200}$/.test(usageId)) refuse('usage_id is not 1 to 200 printable ASCII characters.');
@@ -53,8 +53,8 @@ function refuse(message: string): never {
 }
 
 /**
- * Whether a repeat has the same content. The starts are compared as reported by the source and as published, because
- * 0.1.0 stored only the published start.
+ * True if a repeat has the same content. The starts are equal if the published starts or the reported starts are equal:
+ * release 0.1.0 stored only the published start, and a repeat may have another published start.
  */
 export function sameUsage(a: Usage, b: Usage): boolean {
   return (
@@ -62,16 +62,18 @@ export function sameUsage(a: Usage, b: Usage): boolean {
     a.applicationId === b.applicationId &&
     a.deviceId === b.deviceId &&
     a.kind === b.kind &&
-    (a.startedAtMs === b.startedAtMs || toldStart(a) === toldStart(b)) &&
+    (a.startedAtMs === b.startedAtMs || reportedStart(a) === reportedStart(b)) &&
     a.durationMs === b.durationMs
   );
 }
 
-function toldStart({ reportedStartedAtMs, startedAtMs }: Usage): number {
+function reportedStart({ reportedStartedAtMs, startedAtMs }: Usage): number {
   return reportedStartedAtMs ?? startedAtMs;
 }
 
-/** The part of a usage that lies in a month; usage over a border is split there. Milliseconds. */
+/**
+ * Milliseconds of a usage that are in a month. Usage that crosses the end of a month is divided between both months.
+ */
 export function usedWithin(
   { startedAtMs, durationMs }: Pick<Usage, 'startedAtMs' | 'durationMs'>,
   { fromMs, toMs }: Span,

@@ -2,10 +2,7 @@ import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { ActivityStore } from '../ports.ts';
 import type { LifecycleDocument } from './documents.ts';
 
-/**
- * Activation changes in MongoDB: one document each, written once. A bill evaluates them in the order of activation
- * epochs, so the order of arrival does not matter.
- */
+/** Activation changes in the database: one document per change, written once. */
 export function createActivityStore(collection: StoreCollection<LifecycleDocument>): ActivityStore {
   return {
     async record(changes) {

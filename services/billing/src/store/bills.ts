@@ -25,7 +25,7 @@ export function createFrozenBills(collection: StoreCollection<BillDocument>): Fr
           bill: new Binary(gzipSync(JSON.stringify(bill))),
         });
       } catch (error) {
-        // Another instance was first: its bill counts.
+        // Another instance was first: its bill stays.
         if (!isDuplicateKey(error)) throw error;
       }
     },

@@ -17,14 +17,14 @@ export interface UsageDocument extends PendingAuditFields {
   reportedStartedAtMs?: number;
   /** `touchedMonths`: the months whose bills may include this usage, in any time zone. */
   months: number[];
-  /** True while the usage may be on no sheet; bills then add it individually. */
+  /** True until the usage is on a sheet. A bill reads this document only if it is loose. */
   loose?: true;
 }
 
 /**
- * The usage of a device (or of no known device) in a month, in one document. A bill thus reads some thousand sheets
- * instead of some hundred thousand usages. Entries are copies of `usage` under their own keys, so writing an entry
- * again changes nothing.
+ * A sheet: the usage of one device in one month, in one document. Usage without a known device has one sheet as well.
+ * So a bill reads thousands of sheets instead of hundreds of thousands of usages. An entry is a copy of a usage, with
+ * a key derived from the usage id. Writing an entry again changes nothing.
  */
 export interface SheetDocument {
   /** Application, device and month. */

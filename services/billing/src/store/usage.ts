@@ -5,12 +5,12 @@ import { monthKey, touchedMonths } from '../domain/month.ts';
 import { sameUsage, type Usage, usedWithin } from '../domain/usage.ts';
 import type { UsageStore } from '../ports.ts';
 import type { SheetDocument, UsageDocument } from './documents.ts';
-import { entryKey, fitsSheet, onSheets, putOnSheets } from './sheets.ts';
+import { belongsOnSheet, entriesOnSheets, entryKey, putOnSheets } from './sheets.ts';
 
 /**
- * Usage in MongoDB. Each usage is one document, inserted once, and this document alone decides whether the usage is
- * stored. It begins as loose, is copied onto its sheet, and is then no longer loose. A bill reads the loose usages and
- * then the sheets without them. So each usage is counted once, whenever a crash happens.
+ * Usage in the database. Each usage is one document, inserted once. A usage is stored if and only if this document
+ * exists. It is inserted as `loose`. Then it is copied onto its sheet, and `loose` is removed. A bill reads the loose
+ * usages first, and then the sheets except entries of these usages. So each usage is counted once, also after a crash.
  */
 export function createUsageStore(
   collection: StoreCollection<UsageDocument>,
@@ -24,7 +24,7 @@ export function createUsageStore(
     try {
       return (await collection.bulkWrite(operations, { ordered: false })).upsertedCount;
     } catch (error) {
-      // A concurrent call inserted one of them: it exists now.
+      // A concurrent call has inserted one of the documents. The next try finds it.
       if (!isDuplicateKey(error) || triesLeft <= 1) throw error;
       return insertNew(documents, triesLeft - 1);
     }
@@ -38,10 +38,10 @@ export function createUsageStore(
     return found;
   }
 
-  async function settle(documents: readonly UsageDocument[]): Promise<void> {
-    const settled = await putOnSheets(sheets, documents);
-    if (settled.length === 0) return;
-    await collection.updateMany({ _id: { $in: settled.map(({ _id }) => _id) } }, { $unset: { loose: '' } });
+  async function moveToSheets(documents: readonly UsageDocument[]): Promise<void> {
+    const moved = await putOnSheets(sheets, documents);
+    if (moved.length === 0) return;
+    await collection.updateMany({ _id: { $in: moved.map(({ _id }) => _id) } }, { $unset: { loose: '' } });
   }
 
   return {
@@ -53,37 +53,38 @@ export function createUsageStore(
       }));
       const added = await insertNew(documents);
       if (added === usages.length) {
-        await settle(documents);
+        await moveToSheets(documents);
         return { added, conflicting: new Set() };
       }
-      // Some existed. The first content of an id counts, and usage that a crash left loose is put on its sheet.
+      // Some usages existed already. Their stored content stays. Usage that is still loose after a crash is put on its
+      // sheet.
       const known = await stored(usages.map(({ usageId }) => usageId));
-      await settle([...known.values()].filter(({ loose }) => loose));
+      await moveToSheets([...known.values()].filter(({ loose }) => loose));
       const conflicting = usages.filter((usage) => {
-        const first = known.get(usage.usageId);
-        return first && !sameUsage(usageOf(first), usage);
+        const storedUsage = known.get(usage.usageId);
+        return storedUsage && !sameUsage(usageOf(storedUsage), usage);
       });
       return { added, conflicting: new Set(conflicting.map(({ usageId }) => usageId)) };
     },
 
     async *around(applicationId, wanted) {
       const month = monthKey(wanted);
-      const counted = new Set<string>();
+      const looseKeys = new Set<string>();
       for await (const document of collection.find({ loose: true, applicationId, months: month })) {
-        if (fitsSheet(document)) counted.add(entryKey(document._id));
+        if (belongsOnSheet(document)) looseKeys.add(entryKey(document._id));
         yield usageOf(document);
       }
-      yield* onSheets(sheets, applicationId, month, counted);
+      yield* entriesOnSheets(sheets, applicationId, month, looseKeys);
     },
 
     async list(applicationId, month, span, { limit, offset }) {
       const found: Usage[] = [];
-      let passed = 0;
+      let matching = 0;
       const sort = { startedAtMs: 1, _id: 1 } as const;
       for await (const document of collection.find({ applicationId, months: monthKey(month) }, { sort })) {
         if (usedWithin(document, span) === 0 && !beginsIn(document, span)) continue;
-        passed += 1;
-        if (passed <= offset) continue;
+        matching += 1;
+        if (matching <= offset) continue;
         found.push(usageOf(document));
         if (found.length >= limit) break;
       }
@@ -92,7 +93,7 @@ export function createUsageStore(
   };
 }
 
-/** Filter: usage without a duration counts in the month in which it began. */
+/** True if the usage began in the month. Usage without a duration is listed in the month in which it began. */
 function beginsIn(
   { startedAtMs }: UsageDocument,
   { fromMs, toMs }: { fromMs: number; toMs: number },

@@ -19,7 +19,7 @@ import type { Recording, RecordingStore } from '../ports/recording-store.ts';
 import { applicationForgetHandler, type ForgetApplicationDependencies } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
-/** Hash of a webhook's secret, for storing and comparing. */
+/** SHA-256 of a webhook's secret, hexadecimal. Only the hash is stored. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
@@ -33,11 +33,11 @@ export function communicationAdmin(deps: {
   forgetting: ForgetDependencies & ForgetApplicationDependencies;
 }): RpcBinding {
   const { endpoints, recordings, clock, audit } = deps;
-  const shown = ({ places, ...endpoint }: EndpointWithPlaces) => ({
+  const endpointMessage = ({ places, ...endpoint }: EndpointWithPlaces) => ({
     ...endpoint,
     taken: takenAt(places, clock.now()),
   });
-  const notFound = (what: string) => new DomainError('not_found', `${what} Put an endpoint first.`);
+  const notFound = (problem: string) => new DomainError('not_found', `${problem} Put an endpoint first.`);
 
   return bind(CommunicationAdminService, {
     ...forgetHandler(deps.forgetting),
@@ -59,12 +59,12 @@ export function communicationAdmin(deps: {
         throw new DomainError('invalid_argument', 'webhook_secret is missing: a new endpoint needs one.');
       }
       const put = (await endpoints.enabled()).find((one) => one.endpointId === endpoint.endpointId);
-      return { endpoint: put ? shown(put) : endpoint };
+      return { endpoint: put ? endpointMessage(put) : endpoint };
     },
 
     async listEndpoints() {
       const [all, version] = await Promise.all([endpoints.enabled(), endpoints.defaultVersion()]);
-      return { endpoints: all.map(shown), defaultVersion: version ?? '' };
+      return { endpoints: all.map(endpointMessage), defaultVersion: version ?? '' };
     },
 
     async removeEndpoint({ endpointId }) {

@@ -14,8 +14,9 @@ export interface ForgetDependencies {
 type AdminHandlers = Handlers<typeof CommunicationAdminService>;
 
 /**
- * Empties Sora's events of a device's connections (ADR 0047). The callbacks are stored in notifier. So ctl first
- * removes the callbacks of a page, and then names the page here.
+ * Removes the content of the Sora events of a device's connections (ADR 0047). Each call returns a page of connections
+ * with the ids of their callbacks, which the notifier stores. ctl removes these callbacks first, and then sends the ids
+ * of the page's connections in the next call.
  */
 export function forgetHandler({
   forgetting,

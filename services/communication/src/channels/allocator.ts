@@ -13,28 +13,28 @@ export interface ChannelRequest {
   readonly soraVersion: string;
 }
 
-interface Waiting {
+interface PendingCall {
   readonly request: ChannelRequest;
   readonly resolve: (channel: Channel) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Maximum rounds of a batch that loses its conditional updates to other instances. */
-const mostRounds = 50;
+/** Maximum number of attempts of a batch whose conditional updates fail because other instances were first. */
+const maxRounds = 50;
 const retryAfterMs = 5000;
 
 /**
- * Allocates endpoints to channels. Concurrent calls form a batch: the endpoints are read once, each endpoint's places
- * are taken by one conditional update, and the channels are stored in one write. So concurrent callers neither compete
- * nor unbalance the endpoints. Between instances the conditional update decides, and calls that lost are allocated
- * again.
+ * Allocates endpoints to channels. Concurrent calls form a batch: the endpoints are read once, one conditional update
+ * per endpoint takes the places, and one write stores the channels. So calls of one instance do not compete for places,
+ * and the endpoints stay balanced. If another instance has changed an endpoint in the meantime, the conditional update
+ * fails, and its calls are allocated again.
  */
 export class ChannelAllocator {
   readonly #endpoints: EndpointStore;
   readonly #channels: ChannelStore;
   readonly #clock: Clock;
   readonly #reservationMs: number;
-  #waiting: Waiting[] = [];
+  #waiting: PendingCall[] = [];
   #running = false;
 
   constructor(options: {
@@ -67,7 +67,7 @@ export class ChannelAllocator {
       const batch = this.#waiting;
       this.#waiting = [];
       try {
-        await this.#serve(batch);
+        await this.#allocate(batch);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
@@ -75,111 +75,112 @@ export class ChannelAllocator {
     this.#running = false;
   }
 
-  async #serve(batch: readonly Waiting[]): Promise<void> {
-    let open = batch;
-    const placed = new Map<Waiting, EndpointWithPlaces>();
-    const [configured, seen] = await Promise.all([
+  async #allocate(batch: readonly PendingCall[]): Promise<void> {
+    let unplaced = batch;
+    const placed = new Map<PendingCall, EndpointWithPlaces>();
+    const [configured, enabled] = await Promise.all([
       this.#endpoints.defaultVersion(),
       this.#endpoints.enabled(),
     ]);
-    let endpoints = seen;
-    for (let round = 0; open.length > 0; round += 1) {
-      if (round === mostRounds) {
+    let endpoints = enabled;
+    for (let round = 0; unplaced.length > 0; round += 1) {
+      if (round === maxRounds) {
         const version = versionOf(endpoints, configured);
-        for (const { request, reject } of open) reject(allFull(version(request)));
+        for (const { request, reject } of unplaced) reject(allFull(version(request)));
         break;
       }
       if (round > 0) endpoints = await this.#endpoints.enabled();
       const nowMs = this.#clock.now();
-      // A repeat after a crash finds the place that the first run took.
-      for (const waiting of open) {
+      // If a call is repeated after a crash, its place may be reserved already.
+      for (const waiting of unplaced) {
         const id = reservationOf(waiting.request.channelId);
         const isHeld = (place: Place) => place.id === id && place.untilMs > nowMs;
         const held = endpoints.find(({ places }) => places.some(isHeld));
         if (held) placed.set(waiting, held);
       }
-      open = open.filter((waiting) => !placed.has(waiting));
-      open = await this.#place(open, endpoints, configured, placed, nowMs);
+      unplaced = unplaced.filter((waiting) => !placed.has(waiting));
+      unplaced = await this.#tryReserve(unplaced, endpoints, configured, placed, nowMs);
     }
     await this.#store(placed);
   }
 
   /**
-   * One attempt. Returns the calls that lost their endpoint to another instance, or that need expired places. Expired
-   * places are cleared concurrently; only calls that need these places wait for that.
+   * One attempt to reserve places. Adds the successful calls to `placed`. Rejects the calls that cannot succeed.
+   * Returns the calls to try again: another instance was first, or only expired places are free. Expired places are
+   * removed at the same time.
    */
-  async #place(
-    open: readonly Waiting[],
+  async #tryReserve(
+    unplaced: readonly PendingCall[],
     endpoints: readonly EndpointWithPlaces[],
     configured: string | undefined,
-    placed: Map<Waiting, EndpointWithPlaces>,
+    placed: Map<PendingCall, EndpointWithPlaces>,
     nowMs: number,
-  ): Promise<Waiting[]> {
-    const lost: Waiting[] = [];
-    const stale = ({ places }: EndpointWithPlaces) => places.length - takenAt(places, nowMs);
+  ): Promise<PendingCall[]> {
+    const retry: PendingCall[] = [];
+    const expiredCount = ({ places }: EndpointWithPlaces) => places.length - takenAt(places, nowMs);
     const requested = versionOf(endpoints, configured);
-    const byVersion = Map.groupBy(open, ({ request }) => requested(request));
-    const chosen = new Map<EndpointWithPlaces, Waiting[]>();
+    const byVersion = Map.groupBy(unplaced, ({ request }) => requested(request));
+    const byEndpoint = new Map<EndpointWithPlaces, PendingCall[]>();
     for (const [version, waiting] of byVersion) {
-      const fitting = endpoints.filter(({ soraVersion }) => soraVersion === version);
+      const ofVersion = endpoints.filter(({ soraVersion }) => soraVersion === version);
       if (endpoints.length === 0 && version === '') {
         for (const { reject } of waiting) reject(noneRegistered());
         continue;
       }
-      if (fitting.length === 0 && version !== '') {
+      if (ofVersion.length === 0 && version !== '') {
         for (const { reject } of waiting) reject(unknownVersion(version));
         continue;
       }
-      const capacities = fitting.map((endpoint) => ({
+      const capacities = ofVersion.map((endpoint) => ({
         endpointId: endpoint.endpointId,
-        // Expired places do not count, but stay in the set until they are cleared.
-        limit: endpoint.connectionLimit - stale(endpoint),
+        // Expired places are free, but cannot be used before they are removed from the set.
+        limit: endpoint.connectionLimit - expiredCount(endpoint),
         taken: takenAt(endpoint.places, nowMs),
       }));
       for (const [i, endpointId] of allocatePlaces(capacities, waiting.length).entries()) {
-        const one = waiting[i] as Waiting;
-        const endpoint = fitting.find((candidate) => candidate.endpointId === endpointId);
-        if (endpoint) chosen.set(endpoint, [...(chosen.get(endpoint) ?? []), one]);
-        else if (fitting.some(stale)) lost.push(one);
-        else one.reject(allFull(version));
+        const call = waiting[i] as PendingCall;
+        const endpoint = ofVersion.find((candidate) => candidate.endpointId === endpointId);
+        if (endpoint) byEndpoint.set(endpoint, [...(byEndpoint.get(endpoint) ?? []), call]);
+        else if (ofVersion.some(expiredCount)) retry.push(call);
+        else call.reject(allFull(version));
       }
     }
     const untilMs = nowMs + this.#reservationMs;
     await Promise.all([
-      ...endpoints.filter(stale).map(({ endpointId }) => this.#endpoints.clear(endpointId, nowMs)),
-      ...[...chosen].map(async ([endpoint, waiting]) => {
+      ...endpoints.filter(expiredCount).map(({ endpointId }) => this.#endpoints.clear(endpointId, nowMs)),
+      ...[...byEndpoint].map(async ([endpoint, waiting]) => {
         const places = waiting.map(({ request }) => ({ id: reservationOf(request.channelId), untilMs }));
         if (await this.#endpoints.take(endpoint, places)) {
-          for (const one of waiting) placed.set(one, endpoint);
-        } else lost.push(...waiting);
+          for (const call of waiting) placed.set(call, endpoint);
+        } else retry.push(...waiting);
       }),
     ]);
-    return lost;
+    return retry;
   }
 
-  async #store(placed: ReadonlyMap<Waiting, EndpointWithPlaces>): Promise<void> {
+  async #store(placed: ReadonlyMap<PendingCall, EndpointWithPlaces>): Promise<void> {
     if (placed.size === 0) return;
     const channels = [...placed].map(([{ request }, { endpointId, signalingUrl }]) => ({
       ...{ channelId: request.channelId, applicationId: request.applicationId },
       ...{ endpointId, endpointUrl: signalingUrl },
     }));
-    const known = await this.#channels.insert(channels, this.#clock.now());
+    const existing = await this.#channels.insert(channels, this.#clock.now());
     let position = 0;
     for (const [waiting, { endpointId }] of placed) {
       const channel = channels[position++] as Channel;
-      if (!known.has(channel.channelId)) waiting.resolve(channel);
-      else await this.#settle(waiting, endpointId);
+      if (!existing.has(channel.channelId)) waiting.resolve(channel);
+      else await this.#useStored(waiting, endpointId);
     }
   }
 
-  /** Returns the endpoint of another run of the same call if that run was first, and frees this run's place. */
-  async #settle({ request, resolve, reject }: Waiting, endpointId: string): Promise<void> {
-    const first = await this.#channels.get(request.channelId);
-    if (!first) return reject(allFull(request.soraVersion));
-    if (first.endpointId !== endpointId) {
+  /** Another run of the same call has stored the channel. Returns that channel, and frees the place of this run. */
+  async #useStored({ request, resolve, reject }: PendingCall, endpointId: string): Promise<void> {
+    const stored = await this.#channels.get(request.channelId);
+    if (!stored) return reject(allFull(request.soraVersion));
+    if (stored.endpointId !== endpointId) {
       await this.#endpoints.free(endpointId, reservationOf(request.channelId));
     }
-    resolve(first);
+    resolve(stored);
   }
 }
 

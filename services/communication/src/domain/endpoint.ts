@@ -37,11 +37,11 @@ export function requireArchiveUrl(value: string): string {
 }
 
 /** Places are stored in the endpoint's document, about 80 bytes each. A MongoDB document has at most 16 MB. */
-export const mostPlaces = 50_000;
+export const maxPlaces = 50_000;
 
 export function requireConnectionLimit(value: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= mostPlaces) return value;
-  return refuse(`connection_limit ${value} is not a whole number from 1 to ${mostPlaces}.`);
+  if (Number.isInteger(value) && value >= 1 && value <= maxPlaces) return value;
+  return refuse(`connection_limit ${value} is not a whole number from 1 to ${maxPlaces}.`);
 }
 
 /** The secret is stored as a hash. The minimum length protects against guessing it from the hash. */

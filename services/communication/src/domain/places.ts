@@ -1,4 +1,6 @@
-/** A taken place on an endpoint: of a channel that nobody has joined yet, or of a connection. */
+/**
+ * A unit of an endpoint's connection limit. Taken by a connection, or reserved for a channel that nobody has joined.
+ */
 export interface Place {
   /** `reservationOf` or `connectionOf`. */
   readonly id: string;
@@ -16,33 +18,37 @@ export interface Capacity {
   readonly taken: number;
 }
 
-/** The latest end of a valid reservation, with a margin for clock differences. A wrong clock wrote a later end. */
-export function latestEnd(nowMs: number, reservationMs: number): number {
+/**
+ * Latest plausible end of a reservation, with a margin for clock differences. Only a wrong clock writes a later end.
+ */
+export function latestReservationEndMs(nowMs: number, reservationMs: number): number {
   return nowMs + 2 * reservationMs;
 }
 
-/** The places; a reservation with an end from a wrong clock counts as expired. */
-export function asDated(places: readonly Place[], latestMs: number): Place[] {
+/** Returns the places. A reservation that ends after `latestMs` is returned as expired: a wrong clock wrote its end. */
+export function withPlausibleEnds(places: readonly Place[], latestMs: number): Place[] {
   return places.map((place) =>
     place.id.startsWith('r:') && place.untilMs > latestMs ? { ...place, untilMs: 0 } : place,
   );
 }
 
+/** Number of places that have not expired. */
 export function takenAt(places: readonly Place[], nowMs: number): number {
   return places.filter(({ untilMs }) => untilMs > nowMs).length;
 }
 
 /**
- * Allocates `wanted` places one after the other, each to the endpoint with free places that has the fewest taken
- * places. Undefined if every endpoint is full. The endpoint id breaks ties.
+ * Allocates `count` places one after the other. Each is on the endpoint with the fewest taken places that is not full.
+ * If two endpoints have the same number, the lower id is used. Returns the endpoint ids; undefined for a place that was
+ * not found because every endpoint is full.
  */
-export function allocatePlaces(endpoints: readonly Capacity[], wanted: number): (string | undefined)[] {
-  const now = [...endpoints]
+export function allocatePlaces(endpoints: readonly Capacity[], count: number): (string | undefined)[] {
+  const candidates = [...endpoints]
     .sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
     .map((endpoint) => ({ ...endpoint }));
-  return Array.from({ length: wanted }, () => {
+  return Array.from({ length: count }, () => {
     let best: { endpointId: string; taken: number } | undefined;
-    for (const endpoint of now) {
+    for (const endpoint of candidates) {
       if (endpoint.taken < endpoint.limit && (!best || endpoint.taken < best.taken)) best = endpoint;
     }
     if (best) best.taken += 1;

@@ -36,7 +36,7 @@ export interface RecordingState {
   readonly createdAtMs: number;
   /** Time of the last event. Absent in documents of 0.1.0. */
   readonly heardAtMs?: number;
-  /** Set if the report was found in the archive although no event has announced it. */
+  /** Set if the archive contains the report, but the event of the report has not arrived. */
   readonly reportFound?: true;
   readonly state: 'waiting' | 'uploading' | 'saved' | 'failed';
   readonly message: string;
@@ -83,11 +83,12 @@ export function readRecordingEvent({ type, data, connectionId }: SoraEvent): Rec
     );
   }
   if (type !== 'recording.report') return undefined;
-  const named = text(data['filename']);
+  const reportedName = text(data['filename']);
   const list = data['archives'];
   return {
     recordingId,
-    reportFile: named && isName(named) ? `${recordingId}/${named}` : reportName(recordingId),
+    reportFile:
+      reportedName && isName(reportedName) ? `${recordingId}/${reportedName}` : reportName(recordingId),
     expected: Array.isArray(list)
       ? list.filter(isObject).flatMap((one) => readArchive(recordingId, one) ?? [])
       : null,
@@ -104,7 +105,7 @@ function readArchive(recordingId: string, data: Record<string, unknown>): Archiv
   if (!connectionId || !isName(connectionId)) return undefined;
   const webm = text(data['filename']) ?? `archive-${connectionId}.webm`;
   const json = text(data['metadata_filename']) ?? `archive-${connectionId}.json`;
-  const path = (name: string, usual: string) => `${recordingId}/${isName(name) ? name : usual}`;
+  const path = (name: string, defaultName: string) => `${recordingId}/${isName(name) ? name : defaultName}`;
   return {
     connectionId,
     webmFile: path(webm, `archive-${connectionId}.webm`),
@@ -118,18 +119,18 @@ function isName(name: string): boolean {
   return /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name);
 }
 
-/** True when every archive that the report names is known. */
+/** True if the event of every archive that the report names has arrived. */
 export function isComplete({ reportFile, expected, archives }: RecordingState): boolean {
   if (reportFile === null || expected === null) return false;
   const known = new Set(archives.map(({ connectionId }) => connectionId));
   return expected.every(({ connectionId }) => known.has(connectionId));
 }
 
-/** The archives to upload: those of events, and, after the wait, also those that only the report names. */
+/** The archives to upload: every archive with an event, and every archive that only the report names. */
 export function archivesOf({ archives, expected }: RecordingState): Archive[] {
   const known = new Set(archives.map(({ connectionId }) => connectionId));
-  const missed = (expected ?? []).filter(({ connectionId }) => !known.has(connectionId));
-  return [...archives, ...missed];
+  const withoutEvent = (expected ?? []).filter(({ connectionId }) => !known.has(connectionId));
+  return [...archives, ...withoutEvent];
 }
 
 /** Number of parts of a file; an empty file has one empty part. */

@@ -51,10 +51,10 @@ function isUrl(value: unknown): value is string {
 }
 
 /**
- * The files with newly issued URLs. Finished files stay finished. A file whose upload id has changed starts again,
- * because parts belong to their upload.
+ * Applies newly issued URLs to the files. Finished files do not change. If the upload id of a file has changed, its
+ * upload starts again, because sent parts are valid only for the old upload id.
  */
-export function underUrls(files: readonly UploadFile[], urls: SignedUrls): UploadFile[] {
+export function withIssuedUrls(files: readonly UploadFile[], urls: SignedUrls): UploadFile[] {
   return files.map((file) => {
     const issued = urls[file.file];
     if (file.done || typeof issued !== 'object' || issued.uploadId === file.uploadId) return file;

@@ -14,8 +14,8 @@ const forwarded: readonly string[] = [
 ];
 
 /**
- * Body of an event whose content was forgotten by an operator (ADR 0047). Its key remains, to recognize repeats, and
- * its position in the channel's order.
+ * Body of an event whose content an operator has removed (ADR 0047). The event keeps its key, to recognize repeats, and
+ * its position in the order of the channel.
  */
 export const emptiedBody = '{}';
 
@@ -24,13 +24,19 @@ export interface SoraEvent {
   readonly type: string;
   /** True for the five events that are forwarded to integrators. */
   readonly forwarded: boolean;
-  /** Time of the event by Sora's clock, or of the arrival if Sora's time is not plausible; milliseconds since 1970. */
+  /**
+   * Time of the event by Sora's clock, or its arrival if Sora's time is absent or not plausible; milliseconds since
+   * 1970.
+   */
   readonly atMs: number;
-  /** Start of its connection as reported, moved with a replaced end; undefined: absent, or not plausible. */
+  /**
+   * Start of the connection as Sora reports it; undefined if absent or not plausible. If the end was replaced, a start
+   * that is not plausible is moved by the same time.
+   */
   readonly createdAtMs: number | undefined;
-  /** Start of its connection, calculated from Sora's count of minutes. */
+  /** Start of the connection, calculated from its duration in minutes (`minutes` of Sora); undefined if not known. */
   readonly beganAtMs: number | undefined;
-  /** End of its connection as reported; undefined: absent, or not plausible. */
+  /** End of the connection as Sora reports it; undefined if absent or not plausible. */
   readonly destroyedAtMs: number | undefined;
   readonly channelId: string;
   readonly connectionId: string | null;
@@ -54,8 +60,8 @@ export interface Arrival {
 const leewayMs = 60_000;
 
 /**
- * Reads a webhook's body. Undefined: not an object with a type and a channel. A time after the arrival, or before the
- * creation of the channel, is not used, and is reported to `onReplaced` (rule A24).
+ * Reads a webhook's body. Returns undefined if it is not an object with a type and a channel. Does not use a time after
+ * the arrival, or before the creation of the channel, and reports it to `onReplaced` (rule A24).
  */
 export function readSoraEvent(
   body: unknown,
@@ -67,9 +73,9 @@ export function readSoraEvent(
   const type = text(body['type']);
   const channelId = text(body['channel_id']) ?? text(data['channel_id']);
   if (!type || !channelId) return undefined;
-  // A channel created after the arrival shows that the cloud's clock was set back.
-  const isKnown = channelCreatedAtMs !== undefined && channelCreatedAtMs <= arrivedAtMs;
-  const notBeforeMs = isKnown ? channelCreatedAtMs - leewayMs : undefined;
+  // If the channel was created after the arrival, the cloud's clock was set back: then its creation time is not used.
+  const isCreationPlausible = channelCreatedAtMs !== undefined && channelCreatedAtMs <= arrivedAtMs;
+  const notBeforeMs = isCreationPlausible ? channelCreatedAtMs - leewayMs : undefined;
   const times = { notBeforeMs, arrivedAtMs };
   const plausible = (name: SoraTime, atMs: number | undefined) => {
     const why = atMs === undefined ? undefined : implausible(atMs, times);
@@ -82,15 +88,15 @@ export function readSoraEvent(
   const destroyedAtMs = plausible('destroyed', soraDestroyedAtMs);
   const movedByMs = (destroyedAtMs ?? atMs) - (soraDestroyedAtMs ?? soraAtMs ?? atMs);
   const soraCreatedAtMs = timeIn(data, 'created');
-  // A replaced end moves the start by the same time, so that the duration by Sora's clock stays.
+  // A wrong clock of Sora shifts both ends. The start is moved by the same time as the end, to keep the duration.
   const createdAtMs =
     plausible('created', soraCreatedAtMs) ??
     (movedByMs !== 0 && soraCreatedAtMs !== undefined && !implausible(soraCreatedAtMs + movedByMs, times)
       ? soraCreatedAtMs + movedByMs
       : undefined);
   const { minutes } = data;
-  const isCount = typeof minutes === 'number' && minutes >= 0;
-  const beganAtMs = isCount
+  const hasMinutes = typeof minutes === 'number' && minutes >= 0;
+  const beganAtMs = hasMinutes
     ? plausible('minutes', Math.round((destroyedAtMs ?? atMs) - minutes * 60_000))
     : undefined;
   return {
@@ -107,11 +113,14 @@ export function readSoraEvent(
   };
 }
 
-/** Key of an event, the same for all its repeats: Sora's own id, or, without an id, type, subject and time. */
+/**
+ * Key of an event, the same for all its repeats. Derived from Sora's id, or, without an id, from type, subject and
+ * time.
+ */
 export function eventKey(endpointId: string, body: Json, event: SoraEvent): string {
-  const own = text(body['id']);
-  const parts = own
-    ? [endpointId, own]
+  const soraId = text(body['id']);
+  const parts = soraId
+    ? [endpointId, soraId]
     : [
         endpointId,
         event.type,
@@ -152,8 +161,8 @@ export function meetingTime(
   return { startedAtMs, durationMs: Math.max(0, endedAtMs - startedAtMs) };
 }
 
-/** The part of a connection's time that is not billed yet. `isFirst`: no part was billed before. */
-export function notBilled(
+/** The part of a connection's time that is not billed yet. `isFirst`: no part of the connection is billed yet. */
+export function unbilledPart(
   { startedAtMs, durationMs }: { startedAtMs: number; durationMs: number },
   billedToMs: number | undefined,
 ): { startedAtMs: number; durationMs: number; isFirst: boolean } {
@@ -188,9 +197,9 @@ function seconds(value: unknown): number | undefined {
   return typeof value === 'number' && value > 0 && value <= lastSecond ? Math.round(value * 1000) : undefined;
 }
 
-function deviceIn(...places: unknown[]): string | null {
-  for (const place of places) {
-    const deviceId = isObject(place) ? place['deviceId'] : undefined;
+function deviceIn(...sources: unknown[]): string | null {
+  for (const source of sources) {
+    const deviceId = isObject(source) ? source['deviceId'] : undefined;
     if (typeof deviceId === 'string' && /^\d{15}$/.test(deviceId)) return deviceId;
   }
   return null;

@@ -5,19 +5,19 @@ import type { Devices } from '../ports/devices.ts';
 import type { EndpointStore } from '../ports/endpoint-store.ts';
 import type { StoredEvent } from '../ports/event-store.ts';
 
-/** State of the connection of an event. */
-export interface Known {
-  /** The verified device. */
+/** State of an event's connection. */
+export interface ConnectionState {
+  /** The verified device; null if there is none. */
   readonly deviceId: string | null;
   readonly createdAtMs: number | undefined;
-  /** The connection's time is billed up to this time; undefined: no part is billed. */
+  /** Time up to which the connection is billed; undefined if no part is billed. */
   readonly billedToMs: number | undefined;
 }
 
 /** Applies an event to its connection and to the endpoint's places. */
 export interface ConnectionEffects {
   /** Idempotent. */
-  apply(stored: StoredEvent, event: SoraEvent): Promise<Known>;
+  apply(stored: StoredEvent, event: SoraEvent): Promise<ConnectionState>;
 }
 
 export function createConnectionEffects(deps: {
@@ -29,10 +29,16 @@ export function createConnectionEffects(deps: {
   const { endpoints, connections, devices, silentMs } = deps;
 
   /**
-   * Stores a 'destroyed' event before it frees the place. A 'created' event checks for 'destroyed' after it has taken a
-   * place. So no place stays taken, whichever event comes first.
+   * Takes, renews or frees the place of a connection. A 'destroyed' event is stored before it frees the place. Any
+   * other event checks for a stored 'destroyed' after it has taken a place, and then frees it. So no ended connection
+   * keeps a place, in whatever order the events arrive.
    */
-  async function place(stored: StoredEvent, event: SoraEvent, connectionId: string, destroyed: boolean) {
+  async function updatePlace(
+    stored: StoredEvent,
+    event: SoraEvent,
+    connectionId: string,
+    destroyed: boolean,
+  ) {
     const { endpointId, channelId, arrivedAtMs } = stored;
     if (destroyed) return endpoints.free(endpointId, connectionOf(connectionId));
     if (!event.type.startsWith('connection.')) return;
@@ -42,7 +48,10 @@ export function createConnectionEffects(deps: {
     }
   }
 
-  /** Accepts only a device of the channel's own application (rule A16). The first decision is final. */
+  /**
+   * Accepts the claimed device only if the channel's application has activated it (rule A16). The first decision is
+   * final.
+   */
   async function decideDevice(stored: StoredEvent, event: SoraEvent, connectionId: string) {
     const { claimedDeviceId } = event;
     if (claimedDeviceId === null) return null;
@@ -56,21 +65,23 @@ export function createConnectionEffects(deps: {
       if (connectionId === null || !event.forwarded)
         return { deviceId: null, createdAtMs: undefined, billedToMs: undefined };
       const began = event.createdAtMs ?? (type === 'connection.created' ? event.atMs : undefined);
-      const isOwn = type.startsWith('connection.');
-      const noted = await connections.note(
+      const isConnectionEvent = type.startsWith('connection.');
+      const state = await connections.recordEvent(
         connectionId,
         {
           channelId: stored.channelId,
-          createdAtMs: isOwn ? began : undefined,
+          createdAtMs: isConnectionEvent ? began : undefined,
           destroyed: type === 'connection.destroyed',
-          ...(isOwn && { alive: { atMs: event.atMs, silentAtMs: stored.arrivedAtMs + silentMs } }),
+          ...(isConnectionEvent && {
+            alive: { atMs: event.atMs, silentAtMs: stored.arrivedAtMs + silentMs },
+          }),
         },
         stored.arrivedAtMs,
       );
-      await place(stored, event, connectionId, noted.destroyed);
+      await updatePlace(stored, event, connectionId, state.destroyed);
       const deviceId =
-        noted.deviceId === undefined ? await decideDevice(stored, event, connectionId) : noted.deviceId;
-      return { deviceId, createdAtMs: noted.createdAtMs, billedToMs: noted.billedToMs };
+        state.deviceId === undefined ? await decideDevice(stored, event, connectionId) : state.deviceId;
+      return { deviceId, createdAtMs: state.createdAtMs, billedToMs: state.billedToMs };
     },
   };
 }

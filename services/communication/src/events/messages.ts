@@ -25,8 +25,8 @@ export function notification(options: {
     createdAtMs: BigInt(createdAtMs),
   });
   return {
-    // One partition must contain all messages of an order key. Otherwise an event without a device could overtake
-    // others.
+    // All messages of an order key must be in one partition. Otherwise an event without a device could overtake the
+    // channel's other events.
     key: orderKey || (deviceId ?? applicationId),
     value: toBinary(NotificationEventSchema, message),
     ...(traceparent && { headers: { traceparent } }),

@@ -8,21 +8,24 @@ import { soraEventBody } from '../domain/callbacks.ts';
 import { isComplete, readRecordingEvent } from '../domain/recording.ts';
 import {
   meetingTime,
-  notBilled,
   readSoraEvent,
   type SoraEvent,
   type SoraTime,
+  unbilledPart,
 } from '../domain/sora-event.ts';
 import type { EventStore, StoredEvent } from '../ports/event-store.ts';
 import type { RecordingStore } from '../ports/recording-store.ts';
-import type { ConnectionEffects, Known } from './effects.ts';
+import type { ConnectionEffects, ConnectionState } from './effects.ts';
 import { notification, videoUsage } from './messages.ts';
 
 /** Maximum events in memory; others wait in the database for the sweeper. */
-const mostInMemory = 1000;
+const maxInMemory = 1000;
 const sweepBatch = 100;
-/** Number of earlier events that are checked for each event. A channel of several hours has thousands of events. */
-const nearBefore = 100;
+/**
+ * Number of preceding sequence numbers that are searched for unfinished events, per event. A channel of several hours
+ * has thousands of events.
+ */
+const earlierEventsChecked = 100;
 
 export interface EventProcessorOptions {
   readonly events: EventStore;
@@ -33,12 +36,12 @@ export interface EventProcessorOptions {
   readonly logger: Logger;
   /** How long a claim on an event lasts. */
   readonly claimMs: number;
-  /** Longest delay of an event; milliseconds. */
+  /** Longest delay that this service sets for an event; a later due time comes from a wrong clock. Milliseconds. */
   readonly longestMs: number;
   readonly recordingWaitMs: number;
-  /** A time of Sora is not plausible and is not used. */
+  /** Called when a time of Sora is not plausible and not used. */
   readonly onTimeReplaced: (time: SoraTime, why: Implausible) => void;
-  /** A recording is ready to be uploaded. */
+  /** Called when a recording is ready to be uploaded. */
   readonly onRecordingReady: () => void;
 }
 
@@ -58,16 +61,16 @@ export class EventProcessor {
 
   /** Returns at once. After a failure the sweeper processes the event. */
   process(stored: StoredEvent): void {
-    if (this.#inMemory < mostInMemory) void this.#inLine(stored);
+    if (this.#inMemory < maxInMemory) void this.#enqueue(stored);
   }
 
-  /** Processes events that were left behind; returns their number. */
+  /** Processes due events: after a failure, a crash, or if too many were in memory. Returns their number. */
   async sweep(): Promise<number> {
     const { events, clock, claimMs, longestMs } = this.#deps;
     const nowMs = clock.now();
-    await events.recall(nowMs + 2 * longestMs, nowMs);
+    await events.resetFutureDueTimes(nowMs + 2 * longestMs, nowMs);
     const due = await events.claimDue(nowMs, nowMs + claimMs, sweepBatch);
-    await Promise.all(due.map((stored) => this.#inLine(stored)));
+    await Promise.all(due.map((stored) => this.#enqueue(stored)));
     return due.length;
   }
 
@@ -76,7 +79,7 @@ export class EventProcessor {
     while (this.#queues.size > 0) await Promise.all(this.#queues.values());
   }
 
-  #inLine(stored: StoredEvent): Promise<void> {
+  #enqueue(stored: StoredEvent): Promise<void> {
     const { channelId } = stored;
     this.#inMemory += 1;
     const before = this.#queues.get(channelId) ?? Promise.resolve();
@@ -94,9 +97,10 @@ export class EventProcessor {
     const { events, logger } = this.#deps;
     try {
       const event = this.#read(stored);
-      // Unfinished earlier events go first, to keep the channel's order: another instance may be processing them, or
-      // they failed. An archive event names no device, so it needs the events of its connection.
-      const from = event?.type.startsWith('archive.') ? 0 : stored.seq - nearBefore;
+      // Unfinished earlier events are applied first, to keep the channel's order. They have failed, or another
+      // instance is processing them. An archive event names no device, so all earlier events of its connection are
+      // needed.
+      const from = event?.type.startsWith('archive.') ? 0 : stored.seq - earlierEventsChecked;
       for (const earlier of await events.undoneBefore(stored.channelId, stored.seq, from))
         await this.#apply(earlier, this.#read(earlier));
       await this.#apply(stored, event);
@@ -110,7 +114,7 @@ export class EventProcessor {
     return readSoraEvent(JSON.parse(stored.body), stored, this.#deps.onTimeReplaced);
   }
 
-  /** Runs in the webhook's trace, whichever instance finishes the work, and at any time. */
+  /** Applies the event in the trace of its webhook, also when the sweeper or another instance processes it. */
   #apply(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
     const { traceparent } = stored;
     if (!traceparent) return this.#applyNow(stored, event);
@@ -121,14 +125,14 @@ export class EventProcessor {
   async #applyNow(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
     const { events, effects } = this.#deps;
     if (event) {
-      const known = await effects.apply(stored, event);
-      await this.#noteRecording(stored, event);
-      await this.#publish(stored, event, known);
+      const connection = await effects.apply(stored, event);
+      await this.#addToRecording(stored, event);
+      await this.#publish(stored, event, connection);
     }
     await events.done(stored.key);
   }
 
-  async #noteRecording(stored: StoredEvent, event: SoraEvent): Promise<void> {
+  async #addToRecording(stored: StoredEvent, event: SoraEvent): Promise<void> {
     const { recordings, clock, recordingWaitMs, onRecordingReady } = this.#deps;
     const recordingEvent = readRecordingEvent(event);
     if (!recordingEvent) return;
@@ -136,14 +140,14 @@ export class EventProcessor {
     const nowMs = clock.now();
     const traceparent = traceOf(stored);
     const of = { applicationId, channelId, endpointId, traceparent };
-    const recording = await recordings.note(recordingEvent, of, nowMs, nowMs + recordingWaitMs);
+    const recording = await recordings.addEvent(recordingEvent, of, nowMs, nowMs + recordingWaitMs);
     if (recording && isComplete(recording)) onRecordingReady();
   }
 
-  async #publish(stored: StoredEvent, event: SoraEvent, known: Known): Promise<void> {
+  async #publish(stored: StoredEvent, event: SoraEvent, connection: ConnectionState): Promise<void> {
     const { log, logger } = this.#deps;
     const { applicationId, channelId } = stored;
-    const { deviceId } = known;
+    const { deviceId } = connection;
     if (!event.forwarded) return;
     const traceparent = traceOf(stored);
     const callback = notification({
@@ -154,9 +158,9 @@ export class EventProcessor {
     const published = [log.publish(topics.notifications, [callback])];
     const { connectionId } = event;
     if (event.type === 'connection.destroyed' && connectionId !== null) {
-      const time = meetingTime(event, known.createdAtMs);
+      const time = meetingTime(event, connection.createdAtMs);
       if (time) {
-        const { isFirst, ...part } = notBilled(time, known.billedToMs);
+        const { isFirst, ...part } = unbilledPart(time, connection.billedToMs);
         const usage = videoUsage({ connectionId, applicationId, deviceId, traceparent, isFirst, ...part });
         if (isFirst || part.durationMs > 0) published.push(log.publish(topics.usage, [usage]));
       } else logger.warn({ channelId, connectionId }, 'a connection of unknown length is not billed');

@@ -35,7 +35,7 @@ export async function billSilent(deps: {
       await log.publish(topics.usage, [usage]);
     }
     await connections.billed(part);
-    // The channel of a forgotten application no longer exists, and nothing is billed.
+    // Without a channel the application is not known, so nothing is billed.
     if (!channel) continue;
     deps.onBilled();
     logger.warn(

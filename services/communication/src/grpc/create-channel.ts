@@ -22,9 +22,9 @@ export function createChannelHandler(deps: {
       draw: async () => channelId(deps.clock.now(), deps.randomBelow),
       async work(id) {
         // Only a repeat can find an existing channel.
-        const made = caller.idempotency ? await deps.channels.get(id) : undefined;
+        const existing = caller.idempotency ? await deps.channels.get(id) : undefined;
         const { endpointUrl } =
-          made ?? (await deps.allocator.create({ channelId: id, applicationId, soraVersion }));
+          existing ?? (await deps.allocator.create({ channelId: id, applicationId, soraVersion }));
         return { endpointUrl, channelId: id };
       },
     });

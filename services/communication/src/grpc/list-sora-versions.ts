@@ -10,11 +10,11 @@ export function listSoraVersionsHandler(
   return async () => {
     const [enabled, configured] = await Promise.all([endpoints.enabled(), endpoints.defaultVersion()]);
     const all = enabled.map(({ soraVersion }) => soraVersion);
-    const standard = defaultVersion(all, configured);
+    const defaultSoraVersion = defaultVersion(all, configured);
     return {
       versions: versionsDescending(all).map((soraVersion) => ({
         soraVersion,
-        isDefault: soraVersion === standard,
+        isDefault: soraVersion === defaultSoraVersion,
       })),
     };
   };

@@ -1,9 +1,9 @@
 export interface Connection {
   readonly createdAtMs: number | undefined;
   readonly destroyed: boolean;
-  /** Undefined until decided. */
+  /** The verified device, null if there is none; undefined until this is decided. */
   readonly deviceId: string | null | undefined;
-  /** Its time is billed, or is being billed, up to this time; undefined: no part. */
+  /** Time up to which the connection is billed or is being billed; undefined if no part is. */
   readonly billedToMs: number | undefined;
 }
 
@@ -20,9 +20,10 @@ export interface SilentPart {
 
 export interface ConnectionStore {
   get(connectionId: string): Promise<Connection | undefined>;
+  /** The verified devices of the connections. */
   devices(connectionIds: readonly string[]): Promise<string[]>;
-  /** Stores that the connection is alive (or has ended) and when it began. Returns the stored state. */
-  note(
+  /** Stores the data of an event: start, end, and time of the last event. Returns the stored state. */
+  recordEvent(
     connectionId: string,
     change: {
       channelId: string;
@@ -34,10 +35,11 @@ export interface ConnectionStore {
     nowMs: number,
   ): Promise<Connection>;
   /**
-   * Claims connections that are silent at `nowMs` until `untilMs`. Returns the parts to bill. The same part is returned
-   * again until `billed` is called.
+   * Claims connections that are silent at `nowMs`. The claim ends at `untilMs`. Returns the parts to bill. If
+   * `billed` is not called before the claim ends, a later call returns the same part again.
    */
   claimSilent(nowMs: number, untilMs: number, limit: number): Promise<SilentPart[]>;
+  /** Stores that the part is billed. */
   billed(part: SilentPart): Promise<void>;
   /** Stores the first decision about the connection's device. Returns the stored decision. */
   decideDevice(connectionId: string, deviceId: string | null): Promise<string | null>;

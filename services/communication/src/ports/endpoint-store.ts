@@ -16,7 +16,7 @@ export interface EndpointWithPlaces extends Endpoint {
   readonly places: readonly Place[];
 }
 
-/** The endpoints. The set of an endpoint's places is stored in its document (rule B11). */
+/** The endpoints. The document of an endpoint contains its places (rule B11). */
 export interface EndpointStore {
   put(
     endpoint: Endpoint,
@@ -32,7 +32,7 @@ export interface EndpointStore {
   secretHash(endpointId: string): Promise<string | undefined>;
   defaultVersion(): Promise<string | undefined>;
   setDefaultVersion(soraVersion: string, record: PendingAuditRecord): Promise<void>;
-  /** Removes expired places. */
+  /** Removes expired places, and reservations whose end was written by a wrong clock. */
   clear(endpointId: string, nowMs: number): Promise<void>;
   /**
    * Takes places in one conditional update. Succeeds only while the endpoint is enabled and neither its places have

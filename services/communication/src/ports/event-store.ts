@@ -15,8 +15,9 @@ export interface StoredEvent {
 }
 
 export interface EventStore {
+  /** True if the event is stored. */
   known(key: string): Promise<boolean>;
-  /** False if the event existed already. With `dueAtMs` the sweeper processes the event from then on. */
+  /** Returns false if the event exists already. With `dueAtMs`, the sweeper processes the event from that time on. */
   insert(event: StoredEvent, dueAtMs: number | undefined): Promise<boolean>;
   /** Marks the event as applied and published. */
   done(key: string): Promise<void>;
@@ -24,6 +25,6 @@ export interface EventStore {
   undoneBefore(channelId: string, seq: number, fromSeq?: number): Promise<StoredEvent[]>;
   /** Claims due events for one instance until `untilMs`, in the order of their channels. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<StoredEvent[]>;
-  /** Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the time. */
-  recall(latestMs: number, nowMs: number): Promise<void>;
+  /** Makes events due now whose due time is after `latestMs`: a wrong clock wrote it. */
+  resetFutureDueTimes(latestMs: number, nowMs: number): Promise<void>;
 }

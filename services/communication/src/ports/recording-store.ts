@@ -17,7 +17,7 @@ export interface Claim {
 
 export type RecordingChange = Partial<RecordingState> & { readonly notificationPending?: boolean };
 
-/** States of open recordings. `untold`: ended, and the notification is not published yet. */
+/** States of open recordings. `untold`: the recording has ended, but its notification is not published yet. */
 export const openRecordingStates = ['waiting', 'uploading', 'untold'] as const;
 
 /** Number of open recordings, and the time of the first event of the oldest recording. */
@@ -27,10 +27,10 @@ export type RecordingBacklog = Readonly<
 
 export interface RecordingStore {
   /**
-   * Adds the content of an event, once. A complete recording is due at once, any other recording at `waitUntilMs`.
-   * Nothing changes once the upload has begun.
+   * Adds the content of an event. A repeat changes nothing. A complete recording is due at once, any other recording at
+   * `waitUntilMs`. After the upload has begun, events change nothing.
    */
-  note(
+  addEvent(
     event: RecordingEvent,
     of: { applicationId: string; channelId: string; endpointId: string; traceparent: string },
     nowMs: number,
@@ -48,17 +48,20 @@ export interface RecordingStore {
     except: { readonly applicationIds: readonly string[]; readonly recordingIds: readonly string[] },
   ): Promise<Recording | undefined>;
   renew(claim: Claim, untilMs: number): Promise<boolean>;
-  /** False if the claim is lost. */
+  /** Returns false if the claim is lost. */
   change(claim: Claim, change: RecordingChange): Promise<boolean>;
   /** Releases the claim; the recording is due again at `dueAtMs`. */
   release(claim: Claim, dueAtMs: number, nowMs: number): Promise<void>;
-  /** Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the time. */
-  recall(latestMs: number, nowMs: number): Promise<void>;
+  /** Makes recordings due now whose due time is after `latestMs`: a wrong clock wrote it. */
+  resetFutureDueTimes(latestMs: number, nowMs: number): Promise<void>;
   /** Stores newly issued URLs with the files' new state. */
   issue(claim: Claim, urls: SignedUrls, files: readonly UploadFile[]): Promise<boolean>;
   urls(recordingId: string): Promise<SignedUrls | undefined>;
-  /** Stores that part `place` of the file at `index` was sent. False if the claim is lost. */
-  partSent(claim: Claim, index: number, place: number, tag: string): Promise<boolean>;
+  /**
+   * Stores the tag of a sent part of the file at `index`. Parts are numbered from 0. Returns false if the claim is
+   * lost.
+   */
+  partSent(claim: Claim, index: number, part: number, tag: string): Promise<boolean>;
   /** Marks a recording as ended and its notification as published. */
   finished(claim: Claim, nowMs: number): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Outcome of one upload. `refused`: the storage rejects this URL; `forbidden`: its address is not allowed. */
+/**
+ * Outcome of one upload. `missing`: the archive does not have the file. `refused`: the storage rejects the URL.
+ * `forbidden`: the storage's address is not allowed. `failed`: any other failure; the upload may be retried.
+ */
 export type UploadResult =
   | { readonly outcome: 'stored'; readonly tag: string }
   | { readonly outcome: 'missing' | 'refused' | 'forbidden' | 'failed'; readonly reason: string };

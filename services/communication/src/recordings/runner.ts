@@ -11,7 +11,7 @@ import {
   type Setting,
   settings,
 } from '../domain/recording.ts';
-import { readSignedUrls, type SignedUrls, underUrls } from '../domain/signed-urls.ts';
+import { readSignedUrls, type SignedUrls, withIssuedUrls } from '../domain/signed-urls.ts';
 import type { ArchiveReader } from '../ports/archive-reader.ts';
 import type { Devices } from '../ports/devices.ts';
 import type { EndpointStore } from '../ports/endpoint-store.ts';
@@ -26,10 +26,10 @@ export type RunOutcome =
   | { readonly end: 'failed'; readonly message: string }
   /** No notification, because no setting for recordings is set. */
   | { readonly end: 'unset' }
-  /** The run continues later: after `afterMs`, or after the default pause. */
+  /** The upload continues in a later run: after `afterMs`, or after the default pause. */
   | { readonly end: 'pause'; readonly afterMs?: number };
 
-/** Another instance has the claim, or the service stops. The next run continues from the stored state. */
+/** Another instance has the claim, or the service stops. A later run continues from the stored state. */
 export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
 }
@@ -58,11 +58,11 @@ export interface RunnerOptions {
   readonly maxAgeMs: number;
 }
 
-/** How long after its file the event of a report may arrive; milliseconds. */
+/** Maximum time from the report's file in the archive to the arrival of its event; milliseconds. */
 const reportEventMs = 30_000;
 
-/** Thrown to end a run at any step. */
-class Ended extends Error {
+/** Thrown at any step to end the run with an outcome. */
+class RunEnded extends Error {
   readonly outcome: RunOutcome;
   constructor(outcome: RunOutcome) {
     super(outcome.end);
@@ -70,7 +70,7 @@ class Ended extends Error {
   }
 }
 
-const failed = (message: string): Ended => new Ended({ end: 'failed', message });
+const failed = (message: string): RunEnded => new RunEnded({ end: 'failed', message });
 
 /**
  * Uploads one recording to the integrator's storage, continuing an earlier run. The tag of each finished part is stored
@@ -84,33 +84,34 @@ export async function runRecording(
   try {
     return await new Run(options, claim, signal).run();
   } catch (error) {
-    if (error instanceof Ended) return error.outcome;
+    if (error instanceof RunEnded) return error.outcome;
     throw error;
   }
 }
 
 class Run {
-  readonly #o: RunnerOptions;
+  readonly #options: RunnerOptions;
   readonly #claim: Claim;
   readonly #signal: AbortSignal;
   #urls: SignedUrls | undefined;
 
   constructor(options: RunnerOptions, claim: Claim, signal: AbortSignal) {
-    this.#o = options;
+    this.#options = options;
     this.#claim = claim;
     this.#signal = signal;
   }
 
   async run(): Promise<RunOutcome> {
     const before = await this.#read();
-    const late = this.#o.clock.now() > (before.heardAtMs ?? before.createdAtMs) + this.#o.maxAgeMs;
+    const late =
+      this.#options.clock.now() > (before.heardAtMs ?? before.createdAtMs) + this.#options.maxAgeMs;
     if (before.state === 'waiting' && before.reportFile === null && !late) await this.#requireReport(before);
     // From now on Sora's events do not change the recording.
     await this.#change({ state: 'uploading', attempts: before.attempts + 1 });
     let recording = await this.#read();
     if (recording.files.length === 0) recording = await this.#plan(recording, late);
     else if (late) throw failed(failures.signedUrls);
-    this.#urls = await this.#o.recordings.urls(recording.recordingId);
+    this.#urls = await this.#options.recordings.urls(recording.recordingId);
     if (!this.#urls) recording = await this.#issue(recording);
     for (let index = 0; index < recording.files.length; index += 1) {
       await this.#sendFile(index);
@@ -119,35 +120,35 @@ class Run {
   }
 
   /**
-   * Sora writes a connection's archive when that connection ends, and the report when the recording ends. Throws a
-   * pause while the archive contains no report. The report's event may still arrive after the report is found. So the
-   * report is used without its event only after another pause.
+   * Requires that the recording has ended. Sora writes the archive of a connection when the connection ends, and the
+   * report when the recording ends. Pauses the run while the archive contains no report. If the report is found, its
+   * event may still arrive. So the run pauses once more before it uses the report without its event.
    */
   async #requireReport({ recordingId, channelId, endpointId, reportFound }: Recording): Promise<void> {
-    const { endpoints, events, archives, waitMs, logger } = this.#o;
+    const { endpoints, events, archives, waitMs, logger } = this.#options;
     const archiveUrl = (await endpoints.get(endpointId))?.archiveUrl;
     if (!archiveUrl) return;
     if (reportFound) {
-      // Unapplied events may bring the report or an archive.
+      // Unprocessed events may contain the report or an archive.
       if ((await events.undoneBefore(channelId, Number.MAX_SAFE_INTEGER)).length === 0) return;
-      throw new Ended({ end: 'pause', afterMs: reportEventMs });
+      throw new RunEnded({ end: 'pause', afterMs: reportEventMs });
     }
     let answer: Awaited<ReturnType<ArchiveReader['size']>>;
     try {
       answer = await archives.size(archiveUrl, reportName(recordingId), this.#signal);
     } catch (error) {
-      this.#heed();
+      this.#throwIfAborted();
       logger.warn({ recordingId, err: error }, 'archive not readable, retrying later');
-      throw new Ended({ end: 'pause' });
+      throw new RunEnded({ end: 'pause' });
     }
-    if (answer === 'missing') throw new Ended({ end: 'pause', afterMs: waitMs });
+    if (answer === 'missing') throw new RunEnded({ end: 'pause', afterMs: waitMs });
     await this.#change({ reportFound: true });
-    throw new Ended({ end: 'pause', afterMs: Math.min(waitMs, reportEventMs) });
+    throw new RunEnded({ end: 'pause', afterMs: Math.min(waitMs, reportEventMs) });
   }
 
-  /** Reads the setting for recordings and the sizes of all files. */
+  /** Determines the setting and the sizes of all files, and stores the files to upload. */
   async #plan(recording: Recording, late: boolean): Promise<Recording> {
-    const { endpoints, archives, partBytes, logger } = this.#o;
+    const { endpoints, archives, partBytes, logger } = this.#options;
     const { recordingId, applicationId, endpointId } = recording;
     const setting = await this.#setting(applicationId);
     await this.#change({ setting });
@@ -164,10 +165,10 @@ class Run {
         if (answer === 'missing') throw failed(failures.archive);
         sizes.set(name, answer.bytes);
       } catch (error) {
-        if (error instanceof Ended) throw error;
-        this.#heed();
+        if (error instanceof RunEnded) throw error;
+        this.#throwIfAborted();
         logger.warn({ recordingId, err: error }, 'archive not readable, retrying later');
-        throw late ? failed(failures.archive) : new Ended({ end: 'pause' });
+        throw late ? failed(failures.archive) : new RunEnded({ end: 'pause' });
       }
     }
     const files = planFiles(recordingId, recording, setting, partBytes, sizes);
@@ -177,44 +178,45 @@ class Run {
 
   /** The multipart setting takes precedence (specification Callbacks 3). */
   async #setting(applicationId: string): Promise<Setting> {
-    const { devices } = this.#o;
+    const { devices } = this.#options;
     if (await devices.isSet(applicationId, settings.multi)) return settings.multi;
     if (await devices.isSet(applicationId, settings.single)) return settings.single;
-    throw new Ended({ end: 'unset' });
+    throw new RunEnded({ end: 'unset' });
   }
 
   /** Requests signed URLs and stores them, with the new state of unfinished files. */
   async #issue(recording: Recording): Promise<Recording> {
-    const { requestSignedUrls, recordings, signedUrlAttempts, logger } = this.#o;
+    const { requestSignedUrls, recordings, signedUrlAttempts, logger } = this.#options;
     const { recordingId, applicationId, setting, urlFailures } = recording;
     const body = Buffer.from(JSON.stringify(signedUrlsBody(recordingId, recording)));
     let answer: Uint8Array;
     try {
       answer = await requestSignedUrls(applicationId, setting as Setting, body);
     } catch (error) {
-      this.#heed();
+      this.#throwIfAborted();
       logger.warn({ recordingId, err: error }, 'no signed URLs were issued');
       // An outage of the platform itself does not count as the integrator's failure.
-      if (isTransient(error)) throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
+      if (isTransient(error))
+        throw new RunEnded({ end: 'pause', afterMs: this.#options.backoffMs(urlFailures + 1) });
       const unset = (error as { code?: unknown }).code === 'destination_not_set';
       if (unset || urlFailures + 1 >= signedUrlAttempts) throw failed(failures.signedUrls);
       await this.#change({ urlFailures: urlFailures + 1 });
-      // Pauses, so that other recordings can continue.
-      throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
+      // Ends the run instead of waiting, so that other recordings can be uploaded.
+      throw new RunEnded({ end: 'pause', afterMs: this.#options.backoffMs(urlFailures + 1) });
     }
     const read = readSignedUrls(parse(answer), recording.files);
     if ('problem' in read) {
       logger.warn({ recordingId, problem: read.problem }, 'the signed URLs do not match the request');
       throw failed(failures.signedUrls);
     }
-    const files = underUrls(recording.files, read.urls);
-    this.#hold(await recordings.issue(this.#claim, read.urls, files));
+    const files = withIssuedUrls(recording.files, read.urls);
+    this.#requireClaim(await recordings.issue(this.#claim, read.urls, files));
     this.#urls = read.urls;
     return this.#read();
   }
 
   async #sendFile(index: number): Promise<void> {
-    const { recordings } = this.#o;
+    const { recordings } = this.#options;
     for (;;) {
       const recording = await this.#read();
       const file = recording.files[index];
@@ -225,31 +227,32 @@ class Run {
         return;
       }
       for (let part = file.parts.length; part < file.splitted; part += 1) {
-        this.#heed();
+        this.#throwIfAborted();
         const tag = await this.#send(recording, index, part);
         if (tag === undefined) break;
-        this.#hold(await recordings.partSent(this.#claim, index, part, tag));
+        this.#requireClaim(await recordings.partSent(this.#claim, index, part, tag));
       }
     }
   }
 
   /**
-   * Sends one part until it is stored. Undefined: there are new URLs, and the parts to send must be determined again.
+   * Sends one part, with retries, and returns its tag. Returns undefined if new URLs were requested: then the parts to
+   * send must be determined again.
    */
   async #send(recording: Recording, index: number, part: number): Promise<string | undefined> {
-    const { uploader, uploadAttempts, logger } = this.#o;
+    const { uploader, uploadAttempts, logger } = this.#options;
     const file = recording.files[index];
     const urls = this.#urls?.[file?.file ?? ''];
     const to = typeof urls === 'object' ? urls.parts[part] : urls;
-    const archiveUrl = (await this.#o.endpoints.get(recording.endpointId))?.archiveUrl;
+    const archiveUrl = (await this.#options.endpoints.get(recording.endpointId))?.archiveUrl;
     if (!file || !to || !archiveUrl) throw failed(failures.archive);
     const { from: offset, bytes } = partRange(file, part, recording.partBytes);
     const from = { archiveUrl, file: file.file, offset, bytes, whole: file.splitted === 0 };
     for (let attempt = 1; ; attempt += 1) {
       const sent = await uploader.upload(from, to, this.#signal);
-      // Stores that the part was sent even if the service is stopping.
+      // Checked before the signal: a sent part is stored even if the service is stopping.
       if (sent.outcome === 'stored') return sent.tag;
-      this.#heed();
+      this.#throwIfAborted();
       const { recordingId } = recording;
       logger.warn({ recordingId, file: file.file, part, ...sent }, 'a part is not sent');
       if (sent.outcome === 'missing') throw failed(failures.archive);
@@ -258,35 +261,35 @@ class Run {
         await this.#renew();
         return undefined;
       }
-      if (attempt >= uploadAttempts) throw new Ended({ end: 'pause' });
-      await this.#o.pause(attempt, this.#signal);
-      this.#heed();
+      if (attempt >= uploadAttempts) throw new RunEnded({ end: 'pause' });
+      await this.#options.pause(attempt, this.#signal);
+      this.#throwIfAborted();
     }
   }
 
   /** Requests new URLs, because the storage rejects the current URLs, which have most likely expired. */
   async #renew(): Promise<void> {
     const recording = await this.#read();
-    if (recording.renewals >= this.#o.renewals) throw failed(failures.signedUrls);
+    if (recording.renewals >= this.#options.renewals) throw failed(failures.signedUrls);
     await this.#change({ renewals: recording.renewals + 1 });
     await this.#issue(recording);
   }
 
   async #read(): Promise<Recording> {
-    const recording = await this.#o.recordings.get(this.#claim.recordingId);
+    const recording = await this.#options.recordings.get(this.#claim.recordingId);
     if (!recording) throw new ClaimLostError();
     return recording;
   }
 
   async #change(change: RecordingChange): Promise<void> {
-    this.#hold(await this.#o.recordings.change(this.#claim, change));
+    this.#requireClaim(await this.#options.recordings.change(this.#claim, change));
   }
 
-  #hold(held: boolean): void {
+  #requireClaim(held: boolean): void {
     if (!held) throw new ClaimLostError();
   }
 
-  #heed(): void {
+  #throwIfAborted(): void {
     if (this.#signal.aborted) throw new ClaimLostError();
   }
 }

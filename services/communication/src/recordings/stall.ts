@@ -13,8 +13,8 @@ export interface StallWatch {
 }
 
 /**
- * `signal` is aborted after `stallMs` without progress, with `outer`, and after `totalMs` in any case, because a peer
- * may send bytes very slowly.
+ * Aborts `signal` after `stallMs` without progress, when `outer` aborts, and after `totalMs` in any case. Without
+ * `totalMs` a peer that sends bytes very slowly could continue for ever.
  */
 export function watchStalls(
   stallMs: number,
@@ -23,20 +23,20 @@ export function watchStalls(
   time: Time = systemTime,
 ): StallWatch {
   const stall = new AbortController();
-  const total =
+  const totalTimer =
     totalMs === undefined
       ? undefined
       : time.setTimeout(() => stall.abort(new Error(`not done within ${totalMs} ms`)), totalMs);
   let progressAtMs = time.monotonicNow();
   let timer: Timer;
-  const arm = (ms: number): void => {
+  const startTimer = (ms: number): void => {
     timer = time.setTimeout(() => {
       const leftMs = progressAtMs + stallMs - time.monotonicNow();
-      if (leftMs > 0) arm(leftMs);
+      if (leftMs > 0) startTimer(leftMs);
       else stall.abort(new Error(`no progress within ${stallMs} ms`));
     }, ms);
   };
-  arm(stallMs);
+  startTimer(stallMs);
   const progress = (): void => {
     progressAtMs = time.monotonicNow();
   };
@@ -53,13 +53,14 @@ export function watchStalls(
       }),
     stop() {
       time.clearTimer(timer);
-      time.clearTimer(total);
+      time.clearTimer(totalTimer);
     },
   };
 }
 
 /**
- * The promise, or a rejection as soon as the signal is aborted. undici observes the signal only once it is connected.
+ * Settles as `work` does, or rejects as soon as the signal is aborted. Needed because undici observes the signal of a
+ * request only after it has connected.
  */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {

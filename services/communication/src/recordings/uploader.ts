@@ -10,9 +10,9 @@ import { orAborted, type StallWatch, watchStalls } from './stall.ts';
 
 /** Limit of a storage's response, of which only status and ETag are used. */
 const answerLimitBytes = 64 * 1024;
-const longestTag = 1024;
-/** Transient status codes. Any other 4xx, or a redirect, means that the storage rejects this URL. */
-const passing = [408, 425, 429];
+const maxTagLength = 1024;
+/** Status codes of transient failures. Any other 4xx, and a redirect, means that the storage rejects the URL. */
+const transientCodes = [408, 425, 429];
 
 type Source = Parameters<Uploader['upload']>[0];
 
@@ -31,8 +31,8 @@ export function createUploader(options: {
 }): Uploader {
   const { archives, storage, stallMs, minRate, time } = options;
 
-  /** The source's bytes, or the outcome if the source cannot be read. */
-  async function open(from: Source, watch: StallWatch): Promise<Readable | UploadResult> {
+  /** Returns a stream of the archive's bytes, or the outcome if they cannot be read. */
+  async function openSource(from: Source, watch: StallWatch): Promise<Readable | UploadResult> {
     const { origin, pathname, search } = archiveAddress(from.archiveUrl, from.file);
     const last = from.offset + from.bytes - 1;
     const answer = await orAborted(
@@ -42,15 +42,19 @@ export function createUploader(options: {
       }),
       watch.signal,
     );
-    if (isMissing(answer)) return gone(from, answer, 'missing');
+    if (isMissing(answer)) return unreadable(from, answer, 'missing');
     const range = String(answer.headers['content-range'] ?? '');
-    const right = from.whole
+    const isExpected = from.whole
       ? answer.statusCode === 200
       : answer.statusCode === 206 && range.startsWith(`bytes ${from.offset}-${last}/`);
-    return right ? answer.body : gone(from, answer, 'failed');
+    return isExpected ? answer.body : unreadable(from, answer, 'failed');
   }
 
-  function gone(from: Source, answer: Dispatcher.ResponseData, outcome: 'missing' | 'failed'): UploadResult {
+  function unreadable(
+    from: Source,
+    answer: Dispatcher.ResponseData,
+    outcome: 'missing' | 'failed',
+  ): UploadResult {
     answer.body.destroy();
     answer.body.on('error', () => {});
     return { outcome, reason: `${archiveName(from.archiveUrl)} answered ${answer.statusCode}` };
@@ -62,7 +66,8 @@ export function createUploader(options: {
     to: URL,
     watch: StallWatch,
   ): Promise<UploadResult> {
-    // A broken archive connection ends the upload, and the end of the upload closes the archive connection.
+    // pipeline connects both ends: a broken archive connection ends the upload, and the end of the upload closes the
+    // archive connection.
     const body = source && pipeline(source, watch.meter(), () => {});
     try {
       const answer = await orAborted(
@@ -84,17 +89,17 @@ export function createUploader(options: {
     async upload(from, to, signal) {
       const totalMs = 2 * stallMs + Math.ceil((from.bytes / minRate) * 1000);
       const watch = watchStalls(stallMs, signal, totalMs, time);
-      let where = archiveName(from.archiveUrl);
+      let location = archiveName(from.archiveUrl);
       try {
         const storage = new URL(to);
-        const source = from.bytes === 0 ? null : await open(from, watch);
+        const source = from.bytes === 0 ? null : await openSource(from, watch);
         if (source && 'outcome' in source) return source;
-        // The stalled side is unknown, because bytes of the archive are sent to the storage as they arrive.
-        where = `the storage at ${storage.host}, from ${where}`;
+        // From here on either side may stall, because bytes are sent to the storage as they arrive from the archive.
+        location = `the storage at ${storage.host}, from ${location}`;
         return await put(from, source, storage, watch);
       } catch (error) {
         const outcome = error instanceof RefusedAddressError ? 'forbidden' : 'failed';
-        return { outcome, reason: cut(`${where}: ${failureReason(error)}`, 200) };
+        return { outcome, reason: cut(`${location}: ${failureReason(error)}`, 200) };
       } finally {
         watch.stop();
       }
@@ -113,10 +118,10 @@ function resultOf(
   const reason = `the storage at ${host} answered ${statusCode}`;
   if (statusCode >= 200 && statusCode < 300) {
     const tag = String(headers['etag'] ?? '');
-    // Without its tag a part cannot be combined with the other parts.
-    if (whole || (tag !== '' && tag.length <= longestTag)) return { outcome: 'stored', tag };
+    // The tags of all parts are needed to complete a multipart upload.
+    if (whole || (tag !== '' && tag.length <= maxTagLength)) return { outcome: 'stored', tag };
     return { outcome: 'failed', reason: `${reason} without a usable ETag` };
   }
-  const refused = statusCode >= 300 && statusCode < 500 && !passing.includes(statusCode);
+  const refused = statusCode >= 300 && statusCode < 500 && !transientCodes.includes(statusCode);
   return { outcome: refused ? 'refused' : 'failed', reason };
 }

@@ -16,7 +16,7 @@ export interface RecordingWorkerOptions extends RunnerOptions {
   readonly drawClaim: () => string;
   readonly atOnce: number;
   readonly leaseMs: number;
-  /** Longest delay of a recording; milliseconds. */
+  /** Longest delay that this service sets for a recording; a later due time comes from a wrong clock. Milliseconds. */
   readonly longestMs: number;
   /** Interval of the search for due recordings; milliseconds. */
   readonly intervalMs: number;
@@ -36,16 +36,16 @@ const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresigne
  * limited time and renews the claim while it works. After a crash the claim expires.
  */
 export class RecordingWorker {
-  readonly #o: RecordingWorkerOptions;
+  readonly #options: RecordingWorkerOptions;
   readonly #repetition: Repetition;
   /** The running uploads. */
   readonly #running = new Map<Promise<void>, Recording>();
   readonly #stop = new AbortController();
 
   constructor(options: RecordingWorkerOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#repetition = repeat('the search for recordings', options.intervalMs, options.logger, () =>
-      this.#fill(),
+      this.#startUploads(),
     );
   }
 
@@ -53,7 +53,7 @@ export class RecordingWorker {
     this.#repetition.start();
   }
 
-  /** Starts the search for due recordings now. */
+  /** Searches for due recordings now. */
   wake(): void {
     this.#repetition.wake();
   }
@@ -65,15 +65,15 @@ export class RecordingWorker {
     await Promise.all(this.#running.keys());
   }
 
-  async #fill(): Promise<number> {
-    const { recordings, clock, leaseMs, longestMs, drawClaim, atOnce } = this.#o;
-    await recordings.recall(clock.now() + 2 * longestMs, clock.now());
+  async #startUploads(): Promise<number> {
+    const { recordings, clock, leaseMs, longestMs, drawClaim, atOnce } = this.#options;
+    await recordings.resetFutureDueTimes(clock.now() + 2 * longestMs, clock.now());
     while (this.#running.size < atOnce && !this.#stop.signal.aborted) {
       const claim = drawClaim();
       const nowMs = clock.now();
       const recording = await recordings.claimDue(nowMs, nowMs + leaseMs, claim, {
-        applicationIds: this.#crowding(),
-        // A claim that is renewed late is still valid, unless another instance has claimed the recording.
+        applicationIds: this.#applicationsAtLimit(),
+        // Uploads that run here. If the claim of one was renewed late, the recording is due, but the upload continues.
         recordingIds: [...this.#running.values()].map(({ recordingId }) => recordingId),
       });
       if (!recording) break;
@@ -86,9 +86,12 @@ export class RecordingWorker {
     return 0;
   }
 
-  /** Applications that use their whole share. A slow storage thus does not delay other applications' recordings. */
-  #crowding(): string[] {
-    const share = Math.ceil(this.#o.atOnce / 2);
+  /**
+   * Applications that use their whole share of this instance's uploads. The share is limited, so that a slow storage of
+   * one application does not delay the recordings of others.
+   */
+  #applicationsAtLimit(): string[] {
+    const share = Math.ceil(this.#options.atOnce / 2);
     const counts = Map.groupBy(this.#running.values(), ({ applicationId }) => applicationId);
     return [...counts].filter(([, running]) => running.length >= share).map(([id]) => id);
   }
@@ -102,15 +105,15 @@ export class RecordingWorker {
   }
 
   async #work(recording: Recording, claim: Claim): Promise<void> {
-    const { recordings, clock, leaseMs, logger, pauseMs, time = systemTime } = this.#o;
+    const { recordings, clock, leaseMs, logger, pauseMs, time = systemTime } = this.#options;
     const { recordingId } = claim;
     const lost = new AbortController();
     let heldAtMs = time.monotonicNow();
     const renewal = time.setInterval(() => {
-      const askedAtMs = time.monotonicNow();
+      const requestedAtMs = time.monotonicNow();
       recordings.renew(claim, clock.now() + leaseMs).then(
         (held) => {
-          if (held) heldAtMs = askedAtMs;
+          if (held) heldAtMs = requestedAtMs;
           else lost.abort(new ClaimLostError());
         },
         (error) => logger.warn({ recordingId, err: error }, 'claim of a recording not renewed'),
@@ -120,7 +123,7 @@ export class RecordingWorker {
     try {
       if (!recording.notificationPending) {
         const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
-        const outcome = await runRecording(this.#o, claim, signal);
+        const outcome = await runRecording(this.#options, claim, signal);
         if (outcome.end === 'pause') {
           const nowMs = clock.now();
           return await recordings.release(claim, nowMs + (outcome.afterMs ?? pauseMs), nowMs);
@@ -131,7 +134,7 @@ export class RecordingWorker {
     } catch (error) {
       const nowMs = clock.now();
       if (this.#stop.signal.aborted) await recordings.release(claim, nowMs, nowMs).catch(() => {});
-      // After the claim expires, the recording is claimed again.
+      // The recording is claimed again after the claim has expired.
       else {
         const heldMsAgo = Math.round(time.monotonicNow() - heldAtMs);
         logger.warn({ recordingId, heldMsAgo, leaseMs, err: error }, uploadCut);
@@ -142,7 +145,7 @@ export class RecordingWorker {
   }
 
   async #end(claim: Claim, outcome: Exclude<RunOutcome, { end: 'pause' }>): Promise<void> {
-    const { recordings, clock, onEnd, logger } = this.#o;
+    const { recordings, clock, onEnd, logger } = this.#options;
     const message = outcome.end === 'failed' ? outcome.message : outcome.end === 'unset' ? unsetMessage : '';
     const held = await recordings.change(claim, {
       state: outcome.end === 'saved' ? 'saved' : 'failed',
@@ -160,15 +163,15 @@ export class RecordingWorker {
    * integrator.
    */
   async #notify(claim: Claim): Promise<void> {
-    const { recordings, connections, log, clock } = this.#o;
+    const { recordings, connections, log, clock } = this.#options;
     const { recordingId } = claim;
     const recording = await recordings.get(recordingId);
     if (recording?.notificationPending) {
       const { applicationId, endedAtMs } = recording;
-      const among = archivesOf(recording).map(({ connectionId }) => connectionId);
-      const known = new Set(await connections.devices(among));
+      const connectionIds = archivesOf(recording).map(({ connectionId }) => connectionId);
+      const devices = new Set(await connections.devices(connectionIds));
       // A recording with several headsets has no device.
-      const deviceId = known.size === 1 ? ([...known][0] ?? null) : null;
+      const deviceId = devices.size === 1 ? ([...devices][0] ?? null) : null;
       const body = recordingBody(recordingId, recording, deviceId);
       await log.publish(topics.notifications, [
         notification({

@@ -19,7 +19,7 @@ export function createConnectionStore(
       return found.flatMap(({ deviceId }) => deviceId ?? []);
     },
 
-    async note(connectionId, { channelId, createdAtMs, destroyed, alive }, nowMs) {
+    async recordEvent(connectionId, { channelId, createdAtMs, destroyed, alive }, nowMs) {
       const update: Update<ConnectionDocument> = {
         $set: {
           ...{ channelId, expiresAt: new Date(nowMs + keepMs) },
@@ -67,7 +67,8 @@ export function createConnectionStore(
       return parts;
     },
     async billed({ connectionId, fromMs, toMs }) {
-      // If the connection had an event since, it is watched again.
+      // `silentAtMs` stays: if no event has arrived since, the next `claimSilent` removes it. Otherwise the
+      // connection is billed further.
       await connections.updateOne(
         { _id: connectionId, 'billing.fromMs': fromMs },
         { $set: { billedToMs: toMs }, $unset: { billing: true } },

@@ -28,7 +28,7 @@ export interface SettingsDocument extends PendingAuditFields {
 export interface ChannelDocument {
   _id: string;
   /**
-   * Empty if an operator had the application forgotten (ADR 0047). Its events are then stored without their content.
+   * Empty if an operator has removed the application's data (ADR 0047). Later events are stored without their content.
    */
   applicationId: string;
   endpointId: string;
@@ -46,7 +46,10 @@ export interface EventDocument {
   _id: string;
   endpointId: string;
   channelId: string;
-  /** Empty if the channel is not known (the event is stored and not forwarded) or its application is forgotten. */
+  /**
+   * Empty if the channel is not known, or if the application's data was removed. The event is then stored and not
+   * forwarded.
+   */
   applicationId: string;
   seq: number;
   arrivedAtMs: number;
@@ -61,18 +64,24 @@ export interface EventDocument {
   expiresAt: Date;
 }
 
-/** State of a connection. It also keeps a late 'created' event from taking a place again. */
+/**
+ * State of a connection. After the connection has ended, it prevents a late 'created' event from taking a place
+ * again.
+ */
 export interface ConnectionDocument {
   /** Connection id. */
   _id: string;
   channelId: string;
   createdAtMs?: number;
   destroyed?: boolean;
-  /** The verified device; null: no device of the channel's application. */
+  /** The verified device; null if the connection has no device of the channel's application. Absent until decided. */
   deviceId?: string | null;
   /** Time of the last event; milliseconds since 1970. */
   lastAtMs?: number;
-  /** Time from which the connection counts as silent; milliseconds since 1970. Absent: it is not watched. */
+  /**
+   * Time from which the connection counts as silent; milliseconds since 1970. Absent if nothing is to be billed until
+   * the next event.
+   */
   silentAtMs?: number;
   /** The part of its time that is being billed without a 'destroyed' event. */
   billing?: { fromMs: number; toMs: number };
@@ -84,9 +93,9 @@ export interface ConnectionDocument {
 export interface RecordingDocument extends RecordingState {
   /** Sora's recording id. */
   _id: string;
-  /** Time at which the recording is due; absent: it has ended and its notification is published. */
+  /** Time at which a worker continues the recording. Absent: it has ended and its notification is published. */
   dueAtMs?: number;
-  /** Id of the claim of the instance that works on it. */
+  /** Id of the current claim; absent if no instance works on the recording. */
   claim?: string;
   /** Signed URLs, sealed, base64. */
   urls?: string;

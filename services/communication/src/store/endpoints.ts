@@ -2,7 +2,7 @@ import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { WithId } from 'mongodb';
-import { asDated, connectionOf, latestEnd, reservationOf } from '../domain/places.ts';
+import { connectionOf, latestReservationEndMs, reservationOf, withPlausibleEnds } from '../domain/places.ts';
 import type { Endpoint, EndpointStore } from '../ports/endpoint-store.ts';
 import type { EndpointDocument, SettingsDocument } from './documents.ts';
 
@@ -41,10 +41,10 @@ export function createEndpointStore(
 
     async enabled() {
       const found = await endpoints.find({ enabled: true }, { sort: { _id: 1 } }).toArray();
-      const latestMs = latestEnd(clock.now(), reservationMs);
+      const latestMs = latestReservationEndMs(clock.now(), reservationMs);
       return found.map((document) => ({
         ...endpointOf(document),
-        places: asDated(document.places, latestMs),
+        places: withPlausibleEnds(document.places, latestMs),
       }));
     },
 
@@ -69,18 +69,21 @@ export function createEndpointStore(
 
     async clear(endpointId, nowMs) {
       await endpoints.updateOne({ _id: endpointId }, { $pull: { places: { untilMs: { $lte: nowMs } } } });
-      const wrong = { id: { $gte: 'r:', $lt: 's' }, untilMs: { $gt: latestEnd(nowMs, reservationMs) } };
+      const implausible = {
+        id: { $gte: 'r:', $lt: 's' },
+        untilMs: { $gt: latestReservationEndMs(nowMs, reservationMs) },
+      };
       await endpoints.updateOne(
-        { _id: endpointId, 'places.untilMs': wrong.untilMs },
-        { $pull: { places: wrong } },
+        { _id: endpointId, 'places.untilMs': implausible.untilMs },
+        { $pull: { places: implausible } },
       );
     },
 
     async take({ endpointId, connectionLimit, places: seen }, places) {
       if (seen.length + places.length > connectionLimit) return false;
       const { matchedCount } = await endpoints.updateOne(
-        // Matches only if the set has not grown since it was read. Otherwise the limit could be exceeded, or the
-        // endpoint might no longer have the fewest taken places.
+        // Matches only if the endpoint has not more places than when it was read. With more places the limit could be
+        // exceeded, and another endpoint might have fewer taken places.
         { _id: endpointId, enabled: true, connectionLimit, [`places.${seen.length}`]: { $exists: false } },
         { $push: { places: { $each: [...places] } } },
       );
@@ -89,7 +92,7 @@ export function createEndpointStore(
 
     async occupy(endpointId, channelId, connectionId, untilMs) {
       const id = connectionOf(connectionId);
-      // Two rounds, because another event of the connection may take the place between the steps.
+      // Tried twice, because another event of the connection may take the place between the steps.
       for (let round = 0; round < 2; round += 1) {
         const renewed = await endpoints.updateOne(
           { _id: endpointId, 'places.id': id },

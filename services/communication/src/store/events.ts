@@ -49,7 +49,7 @@ export function createEventStore(events: StoreCollection<EventDocument>, keepMs:
       return claimed.sort((a, b) => a.seq - b.seq);
     },
 
-    async recall(latestMs, nowMs) {
+    async resetFutureDueTimes(latestMs, nowMs) {
       await events.updateMany({ dueAtMs: { $gt: latestMs } }, { $set: { dueAtMs: nowMs } });
     },
   };

@@ -24,7 +24,10 @@ export function createApplicationForgetStore(of: {
     return found?._id;
   }
 
-  /** Empties events of a channel after `seq`. With the last events it also removes the application from the channel. */
+  /**
+   * Removes the content of a channel's events after `seq`. After the last events, also removes the application from the
+   * channel.
+   */
   async function forgetChannel(applicationId: string, channelId: string, seq: number, dryRun: boolean) {
     const found = await events
       .find(
@@ -65,7 +68,7 @@ export function createApplicationForgetStore(of: {
     return matchedCount;
   }
 
-  /** Removes ended recordings. The others end without help, because nobody returns upload URLs for them any more. */
+  /** Removes ended recordings. Other recordings end soon: without the application's settings they are not uploaded. */
   async function forgetRecordings(applicationId: string, dryRun: boolean): Promise<ApplicationPage> {
     const ended = { applicationId, dueAtMs: { $exists: false } };
     if (dryRun) {

@@ -20,7 +20,7 @@ test('the signed URLs of an unfinished recording are resealed, and then open wit
   const urls = { files: [{ url: 'https://storage.example.com/?signature=hush' }] } as unknown as SignedUrls;
   const claim = { recordingId: 'recording', claim: 'mine' };
   const of = { applicationId: 'app', channelId: 'channel', endpointId: 'endpoint', traceparent: '' };
-  await store.note({ recordingId: 'recording', reportFile: 'report', expected: null }, of, 0, 0);
+  await store.addEvent({ recordingId: 'recording', reportFile: 'report', expected: null }, of, 0, 0);
   await store.claimDue(0, 1000, 'mine', { applicationIds: [], recordingIds: [] });
   expect(await store.issue(claim, urls, [])).toBe(true);
 

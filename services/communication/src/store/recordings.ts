@@ -45,9 +45,9 @@ export function createRecordingStore(
   }
 
   return {
-    async note(recordingEvent, { traceparent, ...of }, nowMs, waitUntilMs) {
+    async addEvent(recordingEvent, { traceparent, ...of }, nowMs, waitUntilMs) {
       const _id = recordingEvent.recordingId;
-      const blank: RecordingDocument = {
+      const empty: RecordingDocument = {
         ...{
           _id,
           ...of,
@@ -62,23 +62,23 @@ export function createRecordingStore(
       };
       if (!(await recordings.findOne({ _id }, { projection: { _id: 1 } }))) {
         try {
-          await recordings.insertOne(blank);
+          await recordings.insertOne(empty);
         } catch (error) {
           if (!isDuplicateKey(error)) throw error;
         }
       }
-      const common = { dueAtMs: waitUntilMs, heardAtMs: nowMs, ...(traceparent && { traceparent }) };
+      const eventFields = { dueAtMs: waitUntilMs, heardAtMs: nowMs, ...(traceparent && { traceparent }) };
       const open: Filter<RecordingDocument> = { _id, channelId: of.channelId, state: 'waiting' };
       if ('archive' in recordingEvent) {
         await recordings.updateOne(
           { ...open, 'archives.connectionId': { $ne: recordingEvent.archive.connectionId } },
-          { $push: { archives: recordingEvent.archive }, $set: common },
+          { $push: { archives: recordingEvent.archive }, $set: eventFields },
         );
       } else {
         const { reportFile, expected } = recordingEvent;
         await recordings.updateOne(
           { ...open, reportFile: null },
-          { $set: { reportFile, expected, ...common } },
+          { $set: { reportFile, expected, ...eventFields } },
         );
       }
       const found = await recordings.findOne({ _id }, { projection: withoutUrls });
@@ -142,7 +142,7 @@ export function createRecordingStore(
       );
     },
 
-    async recall(latestMs, nowMs) {
+    async resetFutureDueTimes(latestMs, nowMs) {
       await recordings.updateMany({ dueAtMs: { $gt: latestMs } }, { $set: { dueAtMs: nowMs } });
     },
 
@@ -159,9 +159,9 @@ export function createRecordingStore(
       return JSON.parse(secrets.open(Buffer.from(found.urls, 'base64'), purpose(recordingId))) as SignedUrls;
     },
 
-    async partSent(claim, index, place, tag) {
+    async partSent(claim, index, part, tag) {
       const { matchedCount } = await recordings.updateOne(
-        { ...claimed(claim), [`files.${index}.parts.${place}`]: { $exists: false } },
+        { ...claimed(claim), [`files.${index}.parts.${part}`]: { $exists: false } },
         { $push: { [`files.${index}.parts`]: tag } },
       );
       return matchedCount === 1;

@@ -7,14 +7,20 @@ import type { ChannelStore } from '../ports/channel-store.ts';
 import type { EndpointStore } from '../ports/endpoint-store.ts';
 import type { EventStore } from '../ports/event-store.ts';
 
-/** `unknown_channel`: stored and not forwarded; if its application is forgotten, without its content. */
+/**
+ * Outcome of a webhook. `unknown_channel`: the event is stored and not forwarded. If the application's data was
+ * removed, the event is stored without its content.
+ */
 export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';
 
 /** Receives Sora's webhooks. Each webhook is stored before the response, then applied and published once. */
 export interface Receiver {
-  /** Compares in constant time; an unknown endpoint takes as long as a known one. */
+  /** True if the token is correct. Compares in constant time. An unknown endpoint takes as long as a known endpoint. */
   authenticate(endpointId: string, token: string): Promise<boolean>;
-  /** Rejects while the database cannot store it. `traceparent`: the trace it belongs to; empty if there is none. */
+  /**
+   * Stores a webhook and starts its processing. Rejects while the database is unavailable. `traceparent`: the webhook's
+   * trace; empty if there is none.
+   */
   receive(endpointId: string, body: Buffer, traceparent: string): Promise<Receipt>;
 }
 
@@ -44,12 +50,12 @@ export function createReceiver(deps: {
       const key = eventKey(endpointId, body, event);
       if (await events.known(key)) return 'repeated';
       const { channelId } = event;
-      const place = await channels.nextEvent(channelId, endpointId, arrivedAtMs);
-      const { seq = 0, applicationId = '', createdAtMs } = place ?? {};
+      const channel = await channels.nextEvent(channelId, endpointId, arrivedAtMs);
+      const { seq = 0, applicationId = '', createdAtMs } = channel ?? {};
       const stored = {
         ...{ key, endpointId, channelId, applicationId, seq, arrivedAtMs, traceparent },
         ...(createdAtMs !== undefined && { channelCreatedAtMs: createdAtMs }),
-        body: place && applicationId === '' ? emptiedBody : bytes.toString('utf8'),
+        body: channel && applicationId === '' ? emptiedBody : bytes.toString('utf8'),
       };
       const dueAtMs = applicationId === '' ? undefined : arrivedAtMs + deps.leftoverAfterMs;
       if (!(await events.insert(stored, dueAtMs))) return 'repeated';

@@ -19,7 +19,7 @@ const defaultDrainMs = 4000;
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const path = /^\/webhooks\/sora\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
-/** Memory budget that a body of unknown size reserves in each step; bytes. */
+/** A body of unknown size reserves its memory in steps of this size; bytes. */
 const reservationStepBytes = 64 * 1024;
 
 /** An error response with its headers. */
@@ -91,9 +91,9 @@ export function createWebhookServer(options: {
   }
 
   /**
-   * Sends the response at once, but ends it only after the rest of the body was read and discarded. If the connection
-   * were closed before, it would be reset, and the sender might lose the response. Discards at most the size limit of a
-   * webhook within the time limit of a request; then the connection is closed.
+   * Sends an error response at once, but ends it only after the rest of the body was read and discarded. Otherwise
+   * the connection would be reset, and the sender might not receive the response. Discards at most `maxBytes` within
+   * the time limit of a request; then the connection is closed.
    */
   function refuse(
     request: IncomingMessage,
@@ -149,8 +149,8 @@ function traceOf({ headers: { traceparent } }: IncomingMessage): string {
 }
 
 /**
- * Calls `take` before it keeps more bytes: once for a body with an announced size, otherwise step by step. Throws a
- * Refusal if the body is too large or did not arrive whole.
+ * Reads a body into memory. Calls `take` before it keeps more bytes: once if the size is announced, otherwise in steps.
+ * Throws a Refusal if the body is too large or incomplete.
  */
 async function readBody(
   request: IncomingMessage,
@@ -163,7 +163,7 @@ async function readBody(
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
-    // The connection must stay open after an error, because the response must still be sent.
+    // By default the iterator would destroy the request after an error, and the response could not be sent.
     for await (const part of request.iterator({ destroyOnReturn: false })) {
       bytes += (part as Buffer).length;
       if (bytes > maxBytes) {

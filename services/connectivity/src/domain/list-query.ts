@@ -1,7 +1,7 @@
 import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
-/** Network types that can be listed (rule A15). Mobile networks are listed only as access points. */
+/** Network types that can be listed (rule A15). For mobile networks, only the access points (APN) can be listed. */
 const listed: ReadonlySet<NetworkType> = new Set([NetworkType.BLUETOOTH, NetworkType.WIFI, NetworkType.APN]);
 
 const targets: ReadonlySet<ConnectivityTarget> = new Set(Object.values(ConnectivityTarget));

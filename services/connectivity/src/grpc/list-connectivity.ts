@@ -5,7 +5,7 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { listedNetwork, listedTarget } from '../domain/list-query.ts';
 import { type HandlerDependencies, operate } from './operate.ts';
 
-/** Bluetooth devices, Wi-Fi networks or access points. */
+/** Lists Bluetooth devices, Wi-Fi networks or access points. */
 export function listConnectivityHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['listConnectivity'] {

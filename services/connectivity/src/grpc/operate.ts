@@ -9,16 +9,16 @@ export interface HandlerDependencies {
   readonly devices: Pick<Client<typeof DevicesService>, 'sendOperation'>;
 }
 
-/** The caller and the device. */
+/** The part of a request that names the caller and the device. */
 interface Subject {
   readonly caller?: Caller | undefined;
   readonly deviceId: string;
 }
 
 /**
- * Creates the operation's transaction through devices. devices decides whether the application may operate the device
- * now. It answers a repeat with the same Idempotency-Key like the first call. Errors of devices are passed on
- * unchanged.
+ * Creates the operation's transaction by a call to devices. devices decides whether the application may operate the
+ * device now, and answers a repeated call with the same Idempotency-Key like the first call. Throws the errors of
+ * devices unchanged.
  */
 export async function operate(
   { devices }: HandlerDependencies,

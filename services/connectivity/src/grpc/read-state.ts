@@ -7,7 +7,7 @@ import {
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { type HandlerDependencies, operate } from './operate.ts';
 
-/** Whether Bluetooth is on. */
+/** Reads whether Bluetooth is on. */
 export function readStateHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['readState'] {

@@ -25,7 +25,7 @@ interface ListOptions {
 }
 
 const example = `
-Filters may be combined; a record must pass each of them. For example, what an operator changed of an application's
+Filters may be combined; a record must pass each of them. For example, an operator's changes of an application's
 contract on one day:
   $ ctl audit list --application acme-field --actor kim --action PutContract --since 2026-11-24 --until 2026-11-25
 `;

@@ -42,8 +42,8 @@ const limitOptions = [
 /** Parses a limit for commander. A limit of zero would reject every call. */
 const quota = wholeNumber(1, 99_999_999);
 
-/** IMEIs in one call or answer. A contract may name hundreds of thousands. */
-const atOnce = 1000;
+/** Maximum number of IMEIs in one call or answer. A contract may contain hundreds of thousands. */
+const pageSize = 1000;
 
 /** `contracts put|show`. */
 export function addContracts(program: Command, session: Session): void {
@@ -86,7 +86,7 @@ export function addContracts(program: Command, session: Session): void {
         const before = await session.call('devices', DevicesAdminService, (client) =>
           contractOf(client, applicationId),
         );
-        const { contract, text } = wouldBe(before, applicationId, { ...options, add });
+        const { contract, text } = contractAfter(before, applicationId, { ...options, add });
         session.showMessage(
           PutContractResponseSchema,
           create(PutContractResponseSchema, { contract }),
@@ -95,19 +95,19 @@ export function addContracts(program: Command, session: Session): void {
         return;
       }
       const answer = await session.call('devices', DevicesAdminService, async (client) => {
-        // For a service of an earlier version, which sets the limit of each call.
+        // An earlier version of devices ignores keepActivationLimit and stores the limit of each call.
         const activationLimit = options.limit ?? (await limitOf(client, applicationId));
         const keeps = { applicationId, activationLimit, keepActivationLimit: true };
         let last = await client.putContract({
           ...keeps,
           keepActivationLimit: options.limit === undefined,
-          addDeviceIds: add.slice(0, atOnce),
+          addDeviceIds: add.slice(0, pageSize),
           removeDeviceIds: options.remove,
           limits: limitsOf(options),
           defaultLimits: options.defaultLimits,
         });
-        for (let i = atOnce; i < add.length; i += atOnce) {
-          last = await client.putContract({ ...keeps, addDeviceIds: add.slice(i, i + atOnce) });
+        for (let i = pageSize; i < add.length; i += pageSize) {
+          last = await client.putContract({ ...keeps, addDeviceIds: add.slice(i, i + pageSize) });
         }
         return withAllDevices(client, last);
       });
@@ -134,7 +134,7 @@ function requireChange({ limit, add, remove, defaultLimits, ...options }: PutOpt
   );
 }
 
-function limitIsMissing(applicationId: string): CliError {
+function missingLimit(applicationId: string): CliError {
   return usageError(
     `The application ${applicationId} has no contract yet: the first one needs a limit, for example ctl contracts put ${applicationId} --limit 10`,
   );
@@ -145,7 +145,7 @@ async function limitOf(client: Client<typeof DevicesAdminService>, applicationId
   try {
     return (await client.getContract({ applicationId })).contract?.activationLimit ?? 0;
   } catch (error) {
-    if (ConnectError.from(error).code === Code.NotFound) throw limitIsMissing(applicationId);
+    if (ConnectError.from(error).code === Code.NotFound) throw missingLimit(applicationId);
     throw error;
   }
 }
@@ -179,14 +179,14 @@ async function contractOf(
 }
 
 /** The contract after a change, for a dry run. Does not include the service's checks of IMEIs. */
-function wouldBe(
+function contractAfter(
   before: Contract | undefined,
   applicationId: string,
   options: PutOptions,
 ): { contract: Contract; text: string } {
   const { add, remove, defaultLimits } = options;
   const limit = options.limit ?? before?.activationLimit;
-  if (limit === undefined) throw limitIsMissing(applicationId);
+  if (limit === undefined) throw missingLimit(applicationId);
   const limits = { ...(defaultLimits ? {} : before?.limits), ...limitsOf(options) };
   const named = new Set(before?.deviceIds);
   const added = [...new Set(add)].filter((deviceId) => !named.has(deviceId));
@@ -214,9 +214,9 @@ async function withAllDevices<A extends { contract?: Contract }>(
   answer: A,
 ): Promise<A> {
   const { applicationId = '', deviceIds = [] } = answer.contract ?? {};
-  for (let page = deviceIds; page.length >= atOnce; ) {
+  for (let page = deviceIds; page.length >= pageSize; ) {
     const afterDeviceId = deviceIds.at(-1) ?? '';
-    page = (await client.listContractDevices({ applicationId, afterDeviceId, limit: atOnce })).deviceIds;
+    page = (await client.listContractDevices({ applicationId, afterDeviceId, limit: pageSize })).deviceIds;
     deviceIds.push(...page);
   }
   return answer;

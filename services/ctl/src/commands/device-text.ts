@@ -3,7 +3,7 @@ import type { Device } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { DeviceStatus } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { time } from '../output.ts';
 
-/** The fields of one device, one per line; reported fields only after the headset's first session. */
+/** The fields of one device, one per line. Reported fields exist only after the headset's first session. */
 export function deviceText(device: Device | undefined): string {
   if (!device) return '';
   return fields([

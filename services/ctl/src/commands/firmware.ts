@@ -18,7 +18,7 @@ import type { Session } from '../session.ts';
 import { upload } from '../upload.ts';
 import { artifactFields, artifactTable } from './artifacts.ts';
 
-const betweenLooksMs = 250;
+const pollIntervalMs = 250;
 
 interface PutOptions {
   readonly size?: number;
@@ -55,7 +55,7 @@ export function addFirmware(program: Command, session: Session): void {
           expected: { sizeBytes, sha256: options.sha256 },
           timeoutMs: options.uploadTimeoutMs,
         });
-        const artifact = await checked(session, packageName, version, options.uploadTimeoutMs);
+        const artifact = await waitForCheck(session, packageName, version, options.uploadTimeoutMs);
         answer = { ...answer, uploadUrl: '', artifact };
       }
       requireSame(answer.artifact, options.sha256);
@@ -92,7 +92,7 @@ export function addFirmware(program: Command, session: Session): void {
 }
 
 /** Waits for the check of the upload, which is asynchronous. Returns the artifact. */
-async function checked(
+async function waitForCheck(
   session: Session,
   packageName: string,
   version: string,
@@ -114,11 +114,11 @@ async function checked(
         'The file was uploaded, but its check is not finished. Show the result with: ctl firmware list',
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, betweenLooksMs));
+    await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
   }
 }
 
-/** Throws if the version exists with different content, which would not be sent to devices. */
+/** Throws if the version exists with different content: the given file was not stored. */
 function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefined): void {
   if (!artifact || wanted === undefined || artifact.sha256 === wanted) return;
   throw refusedError(

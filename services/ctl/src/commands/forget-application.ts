@@ -8,13 +8,13 @@ import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/a
 import type { Command } from 'commander';
 import type { Session } from '../session.ts';
 import {
-  type Asked,
-  betweenChecksMs,
+  checkIntervalMs,
+  type ForgetOptions,
   forgetOptions,
-  mostChecks,
+  maxChecks,
   type Outcome,
-  refuseLeft,
   requireCounted,
+  requireNoneLeft,
   showForgotten,
   startForgetRun,
 } from './forget-run.ts';
@@ -27,19 +27,19 @@ export function addForgetApplication(group: Command, session: Session): void {
       'permanently remove personal and secret data of an application without devices. The id cannot be used again. May be interrupted and run again; data for its bills stays',
     );
   forgetOptions(command, 'cancel its unprocessed transactions and drop its undelivered callbacks').action(
-    async (applicationId: string, options: Omit<Asked, 'run'>) => {
-      const asked = { ...options, applicationId, run: randomUUID() };
-      const counted = await forget(session, { ...asked, dryRun: true });
+    async (applicationId: string, options: Omit<ForgetOptions, 'run'>) => {
+      const given = { ...options, applicationId, run: randomUUID() };
+      const counted = await forget(session, { ...given, dryRun: true });
       requireCounted(counted, ['devices', 'transactions', 'notifier']);
-      if (!options.endOpen) refuseOpen(applicationId, counted);
-      const done = options.dryRun ? counted : await forget(session, asked);
+      if (!options.endOpen) requireNoneOpen(applicationId, counted);
+      const done = options.dryRun ? counted : await forget(session, given);
       showForgotten(session, { applicationId }, options.dryRun, done);
-      if (!options.dryRun) refuseLeft(done, `Run it again: ctl applications forget ${applicationId}.`);
+      if (!options.dryRun) requireNoneLeft(done, `Run it again: ctl applications forget ${applicationId}.`);
     },
   );
 }
 
-interface AskedOfApplication extends Asked {
+interface ApplicationForgetOptions extends ForgetOptions {
   readonly applicationId: string;
 }
 
@@ -51,12 +51,12 @@ interface ApplicationOutcome extends Outcome {
 }
 
 /**
- * Runs service by service. devices is first: without an owner the application gets no new data. Then transactions,
- * whose ended transactions still publish callbacks, and notifier. communication is last: gateways accept calls for 5 s
- * after devices has forgotten the application, and notifier waits longer than that.
+ * Runs service by service. devices is first: without an owner the application gets no new data. transactions is before
+ * notifier, because transactions that end here still publish callbacks. communication is last: gateways still accept
+ * calls of the application for 5 s after devices has forgotten it, and notifier waits longer than 5 s.
  */
-async function forget(session: Session, asked: AskedOfApplication): Promise<ApplicationOutcome> {
-  const { applicationId, reference, dryRun, run, endOpen } = asked;
+async function forget(session: Session, given: ApplicationForgetOptions): Promise<ApplicationOutcome> {
+  const { applicationId, reference, dryRun, run, endOpen } = given;
   const request = { applicationId, reference, dryRun, run };
   const { counts, failures, add, ask, part, resetLeft } = startForgetRun(session, dryRun);
   let [open, pending] = [0, 0];
@@ -83,11 +83,11 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
         after = answer.next;
       } while (after !== 0n);
       // Transactions that have just ended may still have to publish their callbacks.
-      if (dryRun || open + unpublished === 0 || checks === mostChecks) {
+      if (dryRun || open + unpublished === 0 || checks === maxChecks) {
         add('transactions', [{ what: 'transactions', left: open + unpublished }]);
         return;
       }
-      await sleep(betweenChecksMs);
+      await sleep(checkIntervalMs);
     }
   });
 
@@ -97,7 +97,7 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
       pending += answer.pending;
       more = answer.more;
       // notifier waits until every instance drops events of the application in the log.
-      if (more && answer.forgotten.every(({ removed }) => removed === 0)) await sleep(betweenChecksMs);
+      if (more && answer.forgotten.every(({ removed }) => removed === 0)) await sleep(checkIntervalMs);
     }
   });
 
@@ -113,7 +113,7 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
   return { counts, failures, open, pending };
 }
 
-function refuseOpen(applicationId: string, { open, pending }: ApplicationOutcome): void {
+function requireNoneOpen(applicationId: string, { open, pending }: ApplicationOutcome): void {
   if (open > 0) {
     throw refusedError(
       `${open} transactions of ${applicationId} are not processed (ctl transactions find --application ${applicationId}); nothing was removed. Wait until their headsets have been online, or cancel them with --end-open.`,
@@ -121,6 +121,6 @@ function refuseOpen(applicationId: string, { open, pending }: ApplicationOutcome
   }
   if (pending === 0) return;
   throw refusedError(
-    `${pending} callbacks of ${applicationId} are not delivered (ctl deliveries list --application ${applicationId} --status pending); nothing was removed. Wait until they are delivered, or drop them with --end-open.`,
+    `${pending} callbacks of ${applicationId} are not delivered (ctl deliveries list --application ${applicationId} --state pending); nothing was removed. Wait until they are delivered, or drop them with --end-open.`,
   );
 }

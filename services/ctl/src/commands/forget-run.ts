@@ -10,16 +10,16 @@ import type { Session } from '../session.ts';
 
 /** Length of a pause, as a multiple of the time of the call before it. The pauses give priority to other work. */
 const pausePerWork = 4;
-/** Number of checks, and the time between them, for callbacks that are still being published. */
-export const mostChecks = 5;
-export const betweenChecksMs = 1000;
+/** Maximum number of checks for callbacks that are still being published, and the time between two checks. */
+export const maxChecks = 5;
+export const checkIntervalMs = 1000;
 /** Minimum time between two lines of progress, because many records take minutes. */
-const progressEveryMs = 10_000;
+const progressIntervalMs = 10_000;
 
 type Counts = MessageInitShape<typeof ForgottenSchema>;
 
-/** Options of every command that forgets. */
-export interface Asked {
+/** Options of `devices forget` and `applications forget`. */
+export interface ForgetOptions {
   readonly reference: string;
   /** Run id: the calls of one run leave one audit record. */
   readonly run: string;
@@ -62,7 +62,7 @@ export interface ForgetRun extends Outcome {
   part(work: () => Promise<void>): Promise<void>;
 }
 
-/** The options of a command that forgets. */
+/** Adds the options of ForgetOptions to a command. `endOpen`: help text of --end-open. */
 export function forgetOptions(command: Command, endOpen: string): Command {
   return command
     .requiredOption('--reference <id>', 'id of the deletion request, for the audit record')
@@ -73,7 +73,7 @@ export function forgetOptions(command: Command, endOpen: string): Command {
 export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
   const counts = new Map<AdminService, Tally[]>();
   const failures: Failure[] = [];
-  let asking: AdminService = 'devices';
+  let currentService: AdminService = 'devices';
   let progressAtMs = performance.now();
 
   const add: ForgetRun['add'] = (service, forgotten) => {
@@ -93,11 +93,11 @@ export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
       for (const tally of [...counts.values()].flat()) tally.left = 0;
     },
     async ask(service, description, call) {
-      asking = service;
+      currentService = service;
       const began = performance.now();
       const answer = await session.call(service, description, call);
       add(service, answer.forgotten);
-      if (began - progressAtMs > progressEveryMs) {
+      if (began - progressAtMs > progressIntervalMs) {
         progressAtMs = began;
         const done = [...counts.values()].flat().reduce((sum, { removed }) => sum + removed, 0);
         session.terminal.err(`${service}: ${done} ${dryRun ? 'counted' : 'removed'} so far …\n`);
@@ -110,8 +110,8 @@ export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
         await work();
       } catch (error) {
         if (!(error instanceof CliError)) throw error;
-        failures.push({ service: asking, error });
-        add(asking, []);
+        failures.push({ service: currentService, error });
+        add(currentService, []);
       }
     },
   };
@@ -124,7 +124,7 @@ export function requireCounted({ failures }: Outcome, deciding: readonly AdminSe
 }
 
 /** Throws if work failed or items remain; `again` is the command to repeat. */
-export function refuseLeft({ counts, failures }: Outcome, again: string): void {
+export function requireNoneLeft({ counts, failures }: Outcome, again: string): void {
   const [failed] = failures;
   if (failed) {
     const services = [...new Set(failures.map(({ service }) => service))].join(', ');

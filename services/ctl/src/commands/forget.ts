@@ -8,13 +8,13 @@ import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/a
 import type { Command } from 'commander';
 import type { Session } from '../session.ts';
 import {
-  type Asked,
-  betweenChecksMs,
+  checkIntervalMs,
+  type ForgetOptions,
   forgetOptions,
-  mostChecks,
+  maxChecks,
   type Outcome,
-  refuseLeft,
   requireCounted,
+  requireNoneLeft,
   showForgotten,
   startForgetRun,
 } from './forget-run.ts';
@@ -28,19 +28,19 @@ export function addForget(group: Command, session: Session): void {
     .command('forget <imei>')
     .description('remove personal data of a device that is not activated; may be interrupted and run again');
   forgetOptions(command, 'cancel its unprocessed transactions first, with their callbacks').action(
-    async (deviceId: string, options: Omit<Asked, 'run'>) => {
-      const asked = { ...options, deviceId, run: randomUUID() };
-      const counted = await forget(session, { ...asked, dryRun: true });
+    async (deviceId: string, options: Omit<ForgetOptions, 'run'>) => {
+      const given = { ...options, deviceId, run: randomUUID() };
+      const counted = await forget(session, { ...given, dryRun: true });
       requireCounted(counted, ['devices', 'transactions']);
-      if (counted.open > 0 && !options.endOpen) throw hasOpen(deviceId, counted.open);
-      const done = options.dryRun ? counted : await forget(session, asked);
+      if (counted.open > 0 && !options.endOpen) throw openTransactionsError(deviceId, counted.open);
+      const done = options.dryRun ? counted : await forget(session, given);
       showForgotten(session, { deviceId }, options.dryRun, done);
-      if (!options.dryRun) refuseLeft(done, `Run it again: ctl devices forget ${deviceId}.`);
+      if (!options.dryRun) requireNoneLeft(done, `Run it again: ctl devices forget ${deviceId}.`);
     },
   );
 }
 
-interface AskedOfDevice extends Asked {
+interface DeviceForgetOptions extends ForgetOptions {
   readonly deviceId: string;
 }
 
@@ -50,17 +50,17 @@ interface DeviceOutcome extends Outcome {
 }
 
 /**
- * Runs service by service. devices is first: without keys the device sends no new data. Then each page of transactions
- * and of Sora's connections follows its callbacks, because no other data contains the callbacks' ids.
+ * Runs service by service. devices is first: without keys the device sends no new data. The callbacks of a page of
+ * transactions or of Sora's connections are removed before the page, because only the page contains their ids.
  */
-async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOutcome> {
-  const { deviceId, reference, dryRun, run, endOpen } = asked;
+async function forget(session: Session, given: DeviceForgetOptions): Promise<DeviceOutcome> {
+  const { deviceId, reference, dryRun, run, endOpen } = given;
   const request = { deviceId, reference, dryRun, run };
   const { counts, failures, add, ask, part, resetLeft } = startForgetRun(session, dryRun);
   let open = 0;
 
   /** Removes the callbacks. Returns the transactions and notifications that still have callbacks. */
-  const callbacks = async (transactionIds: readonly bigint[], notificationIds: readonly string[]) => {
+  const forgetCallbacks = async (transactionIds: readonly bigint[], notificationIds: readonly string[]) => {
     const held = new Set<bigint | string>();
     const named = [...transactionIds, ...notificationIds];
     for (let from = 0; from < named.length; from += callbacksAtOnce) {
@@ -76,12 +76,12 @@ async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOut
     }
     return held;
   };
-  /** Like `callbacks`, for a run that must count all pages even if notifier is unavailable. */
-  const countedCallbacks: typeof callbacks = async (...named) => {
+  /** Like `forgetCallbacks`, for a dry run: counts all pages even if notifier is unavailable. */
+  const countCallbacks: typeof forgetCallbacks = async (...named) => {
     let held: Set<bigint | string> = new Set();
     if (failures.length === 0) {
       await part(async () => {
-        held = await callbacks(...named);
+        held = await forgetCallbacks(...named);
       });
     }
     return held;
@@ -106,21 +106,21 @@ async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOut
         );
         open += answer.open;
         unpublished += answer.owing;
-        const held = await (dryRun ? countedCallbacks : callbacks)(answer.transactionIds, []);
+        const held = await (dryRun ? countCallbacks : forgetCallbacks)(answer.transactionIds, []);
         left += held.size;
         transactionIds = answer.transactionIds.filter((id) => !held.has(id));
         if (dryRun) add('transactions', [{ what: 'transactions', removed: transactionIds.length }]);
         after = answer.next;
-        // A call that reads no following page removes the last page.
+        // Each call removes the transactions of the page before. After the last page, one more call is needed.
         if (after === '' && transactionIds.length > 0 && !dryRun) after = lastPage;
       } while (after !== '');
       // Transactions that have just ended may still have to publish their callbacks, and notifier may still have to
       // store them.
-      if (dryRun || unpublished + left === 0 || checks === mostChecks) {
+      if (dryRun || unpublished + left === 0 || checks === maxChecks) {
         add('transactions', [{ what: 'transactions', left: open + unpublished + left }]);
         return;
       }
-      await sleep(betweenChecksMs);
+      await sleep(checkIntervalMs);
     }
   });
 
@@ -138,7 +138,7 @@ async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOut
       const answer = await ask('communication', CommunicationAdminService, (c) =>
         c.forgetDevice({ ...request, connectionIds: named, after }),
       );
-      const held = await callbacks(
+      const held = await forgetCallbacks(
         [],
         answer.connections.flatMap(({ notificationIds }) => notificationIds),
       );
@@ -161,11 +161,11 @@ async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOut
   return { counts, failures, open };
 }
 
-/** Sorts after every page: the call only removes the named items. */
+/** Cursors after the last page: the call reads no page, and only removes the named items. */
 const lastPage = '0 \uffff';
 const lastConnection = '\uffff';
 
-function hasOpen(deviceId: string, open: number): CliError {
+function openTransactionsError(deviceId: string, open: number): CliError {
   return refusedError(
     `${open} transactions of ${deviceId} are not processed (ctl transactions list ${deviceId} --open); nothing was removed. Wait until its headset has been online, or cancel them with --end-open.`,
   );

@@ -42,10 +42,10 @@ export function addHeadsetKeys(program: Command, session: Session): void {
       const listed = create(ListHeadsetKeysResponseSchema);
       const scopes = await scopesOf({ ...options, ...(one !== undefined && { device: one }) }, session);
       for (const { case: kind, value = '' } of scopes) {
-        const of = kind === 'deviceId' ? { deviceId: value } : { applicationId: value };
+        const filter = kind === 'deviceId' ? { deviceId: value } : { applicationId: value };
         for (let afterDeviceId = ''; ; ) {
           const page = await session.call('devices', DevicesAdminService, (c) =>
-            c.listHeadsetKeys({ ...of, afterDeviceId }),
+            c.listHeadsetKeys({ ...filter, afterDeviceId }),
           );
           listed.keys.push(...page.keys);
           listed.devices.push(...page.devices);
@@ -69,10 +69,10 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .option('--dry-run', 'only show what would be revoked')
     .action(async (options: Scope & { dryRun?: boolean }) => {
       const revoked = create(RemoveAllHeadsetKeysResponseSchema);
-      for (const of of await scopesOf(options, session)) {
+      for (const scope of await scopesOf(options, session)) {
         for (let afterDeviceId = ''; ; ) {
           const page = await session.call('devices', DevicesAdminService, (c) =>
-            c.removeAllHeadsetKeys({ of, afterDeviceId, dryRun: options.dryRun === true }),
+            c.removeAllHeadsetKeys({ of: scope, afterDeviceId, dryRun: options.dryRun === true }),
           );
           revoked.devices.push(...page.devices);
           afterDeviceId = page.nextAfterDeviceId;

@@ -13,13 +13,13 @@ import type { AdminService } from '../connection.ts';
 import type { Session } from '../session.ts';
 
 /** The services that store values sealed with SECRET_KEY. */
-const sealing = ['devices', 'transactions', 'updates', 'communication'] as const;
+const sealingServices = ['devices', 'transactions', 'updates', 'communication'] as const;
 
 /**
- * A run that moves nothing shows that nothing remains. Each process that still seals with a former key needs one more
- * run.
+ * Maximum number of runs of `reseal`, which repeats until a run moves nothing. Each process that still seals with a
+ * former key causes one more run.
  */
-const mostRuns = 10;
+const maxRuns = 10;
 
 const byService = 'one line per service instead of the total';
 
@@ -32,11 +32,11 @@ export function addSecrets(program: Command, session: Session): void {
     .description('number of values of each kind that each key opens; reads all values')
     .option('--services', byService, false)
     .action(async ({ services }: { services: boolean }) => {
-      const listeners = await findAddresses(session);
+      const listeners = await findListeners(session);
       const { report } = await inspectAll(session, listeners, false);
       session.showMessage(SecretsReportSchema, report, (shown) => describe(session, shown, services));
-      for (const line of needlessKeys(report)) session.terminal.err(line);
-      refuseUnopened(report);
+      for (const line of unneededKeys(report)) session.terminal.err(line);
+      requireAllOpened(report);
     });
 
   group
@@ -45,12 +45,12 @@ export function addSecrets(program: Command, session: Session): void {
     .option('--dry-run', 'only show how many values each key opens', false)
     .option('--services', byService, false)
     .action(async ({ dryRun, ...shown }: { dryRun: boolean; services: boolean }) => {
-      const listeners = await findAddresses(session);
+      const listeners = await findListeners(session);
       requireOneKey(listeners);
       let { report, changed } = await inspectAll(session, listeners, !dryRun);
       let moved = movedIn(report);
       for (let run = 1; !dryRun && movedIn(report) + changed > 0; run += 1) {
-        if (run === mostRuns) {
+        if (run === maxRuns) {
           throw refusedError(
             `Values are still sealed with another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
           );
@@ -63,18 +63,18 @@ export function addSecrets(program: Command, session: Session): void {
         session.terminal.err(`${moved} values moved.\n`);
         for (const line of leftOver(report)) session.terminal.err(line);
       }
-      const services = [...(await findAddresses(session)).values()].map(({ secrets }) => secrets);
+      const services = [...(await findListeners(session)).values()].map(({ secrets }) => secrets);
       session.showMessage(SecretsReportSchema, { ...report, services }, (all) =>
         describe(session, all, shown.services),
       );
-      refuseUnopened(report);
+      requireAllOpened(report);
     });
 
   group
     .command('forget <keyId>')
     .description('forget a lost key: its values stay unreadable, and processes without the key become ready')
     .action(async (key: string) => {
-      const listeners = [...(await findAddresses(session)).values()];
+      const listeners = [...(await findListeners(session)).values()];
       const needing = listeners.filter(({ secrets }) => secrets.notedKeys.includes(key));
       if (needing.length === 0) throw refusedError(`No service needs key ${key}.`);
       for (const { listener, secrets } of needing) {
@@ -92,11 +92,12 @@ interface Listener {
 }
 
 /**
- * Addresses of the services by name. If all services share one admin port, the first listener answers for all of them.
+ * The listener of each service, by the service's name. If all services share one admin port, the first listener answers
+ * for all of them.
  */
-async function findAddresses(session: Session): Promise<Map<string, Listener>> {
+async function findListeners(session: Session): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>();
-  for (const listener of sealing) {
+  for (const listener of sealingServices) {
     const { services } = await session.call(listener, SecretsAdminService, (c) => c.getSecrets({}));
     for (const secrets of services) {
       if (!listeners.has(secrets.service)) listeners.set(secrets.service, { listener, secrets });
@@ -198,27 +199,30 @@ async function forgetUnused(
  * Keys that services still list although no value needs them, for example after the end of the last update with a
  * ticket.
  */
-function needlessKeys({ services, places }: SecretsReport): string[] {
+function unneededKeys({ services, places }: SecretsReport): string[] {
   // A value that does not open may be sealed with any key that its process does not have.
   if (places.some(({ unopened }) => unopened.length > 0)) return [];
   const needed = new Set([
     ...services.map(({ sealingKey }) => sealingKey),
     ...places.flatMap(({ keys }) => keys.map(({ key }) => key)),
   ]);
-  const needless = new Set(services.flatMap(({ notedKeys }) => notedKeys.filter((key) => !needed.has(key))));
-  return [...needless].map((key) => {
-    const noting = services.filter(({ notedKeys }) => notedKeys.includes(key)).map(({ service }) => service);
-    return `No value needs key ${key} any more. \`ctl secrets reseal\` makes ${noting.join(', ')} forget the key. Until then a process without the key waits at its start.\n`;
+  const unneeded = new Set(services.flatMap(({ notedKeys }) => notedKeys.filter((key) => !needed.has(key))));
+  return [...unneeded].map((key) => {
+    const listing = services.filter(({ notedKeys }) => notedKeys.includes(key)).map(({ service }) => service);
+    return `No value needs key ${key} any more. \`ctl secrets reseal\` makes ${listing.join(', ')} forget the key. Until then a process without the key waits at its start.\n`;
   });
 }
 
-/** Reports values that a run without moves left under other keys: tickets of which headsets have copies. */
+/**
+ * Describes the values that stay sealed with another key. These values are tickets of updates: they cannot be resealed,
+ * because headsets have copies.
+ */
 function leftOver({ services, places }: SecretsReport): string[] {
-  const sealing = new Set(services.map(({ sealingKey }) => sealingKey));
+  const sealingKeys = new Set(services.map(({ sealingKey }) => sealingKey));
   const left = new Map<string, { values: number; where: string[] }>();
   for (const { service, place, keys } of places) {
     for (const { key, values } of keys) {
-      if (sealing.has(key)) continue;
+      if (sealingKeys.has(key)) continue;
       const { values: before = 0, where = [] } = left.get(key) ?? {};
       left.set(key, { values: before + values, where: [...where, `${service}: ${place}`] });
     }
@@ -229,7 +233,7 @@ function leftOver({ services, places }: SecretsReport): string[] {
   );
 }
 
-function refuseUnopened({ places }: SecretsReport): void {
+function requireAllOpened({ places }: SecretsReport): void {
   const count = places.reduce((sum, { unopened }) => sum + unopened.length, 0);
   if (count === 0) return;
   throw refusedError(
@@ -246,19 +250,19 @@ interface Count {
   readonly values: number;
 }
 
-function countsOf(places: readonly PlaceReport[], ofEach: boolean): Count[] {
+function countsOf(places: readonly PlaceReport[], perService: boolean): Count[] {
   const sums = new Map<string, Count>();
   for (const { service, place, keys } of places) {
     for (const { key, values } of keys) {
-      const id = [key, place, ...(ofEach ? [service] : [])].join('\0');
+      const id = [key, place, ...(perService ? [service] : [])].join('\0');
       const sum = values + (sums.get(id)?.values ?? 0);
-      sums.set(id, { ...(ofEach && { service }), place, key, values: sum });
+      sums.set(id, { ...(perService && { service }), place, key, values: sum });
     }
   }
   return [...sums.values()];
 }
 
-function describe({ table }: Session, { services, places }: SecretsReport, ofEach: boolean): string {
+function describe({ table }: Session, { services, places }: SecretsReport, perService: boolean): string {
   const roles = new Map<string, string>();
   for (const { sealingKey, otherKeys, notedKeys } of services) {
     for (const key of notedKeys) if (!roles.has(key)) roles.set(key, 'not configured');
@@ -285,9 +289,9 @@ function describe({ table }: Session, { services, places }: SecretsReport, ofEac
     ),
     '\n',
     table(
-      countsOf(places, ofEach),
+      countsOf(places, perService),
       [
-        ...(ofEach ? [['SERVICE', (one: Count) => one.service ?? ''] as const] : []),
+        ...(perService ? [['SERVICE', (one: Count) => one.service ?? ''] as const] : []),
         ['WHAT', (one) => one.place],
         ['KEY', (one) => one.key],
         ['VALUES', (one) => String(one.values)],

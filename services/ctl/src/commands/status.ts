@@ -17,7 +17,7 @@ export interface Line {
   readonly ready: boolean;
   /** Start time of the process, RFC 3339; empty if the process cannot be asked. */
   readonly since: string;
-  /** Why it is not ready. */
+  /** Why the process is not ready. */
   readonly reason: string;
   /** Dependencies that the process continues without. */
   readonly warnings: readonly Warning[];
@@ -27,7 +27,7 @@ export interface Line {
   readonly refusesToken: boolean;
 }
 
-/** `status`: every process with its version, whether it is ready, and since when it runs. */
+/** `status`. */
 export function addStatus(program: Command, session: Session): void {
   program
     .command('status')
@@ -49,7 +49,7 @@ export function addStatus(program: Command, session: Session): void {
           'No services.',
         ),
       );
-      refuseUnasked(shown);
+      requireStatus(shown);
       if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {
         throw refusedError('Not all services are ready.');
       }
@@ -59,8 +59,8 @@ export function addStatus(program: Command, session: Session): void {
     });
 }
 
-/** Throws if no process has reported its status, because the state of the platform is unknown. */
-function refuseUnasked(shown: readonly Line[]): void {
+/** Throws if no process has reported its status: the state of the platform is unknown. */
+function requireStatus(shown: readonly Line[]): void {
   // Only a process that reports its status has a start time.
   if (shown.some(({ since }) => since !== '')) return;
   if (shown.some(({ refusesToken }) => refusesToken)) {
@@ -80,24 +80,25 @@ function reasons({ reason, warnings }: Line): string {
   return [reason, ...texts].filter((text) => text !== '').join('; ');
 }
 
-/** How long processes that do not answer are asked again; milliseconds. */
+/** How long, and at which interval, processes that do not answer are asked again; milliseconds. */
 const retryForMs = 30_000;
-const againMs = 1000;
+const retryIntervalMs = 1000;
 
 /**
- * Returns the lines when they are stable. DNS still returns deleted pods for some seconds. If the only problem is
- * processes that do not answer beside a ready process of the same service, all are asked again, for up to 30 s.
+ * Returns the lines when they are stable. DNS still returns deleted pods for some seconds. Therefore all processes are
+ * asked again, for up to 30 s, while the only problem is silent processes of services that have a ready process.
  */
 export async function settled(
   ask: () => Promise<readonly Line[]>,
   pause: (ms: number) => Promise<unknown> = (ms) => delay(ms),
 ): Promise<readonly Line[]> {
-  for (let waitedMs = 0; ; waitedMs += againMs) {
+  for (let waitedMs = 0; ; waitedMs += retryIntervalMs) {
     const lines = await ask();
     const wrong = lines.filter((line) => !line.ready && !isReplaced(line, lines));
-    const inMotion = wrong.length > 0 && wrong.every((line) => line.silent && hasReadyOne(line, lines));
-    if (!inMotion || waitedMs >= retryForMs) return lines;
-    await pause(againMs);
+    const mayBeDeletedPods =
+      wrong.length > 0 && wrong.every((line) => line.silent && hasReadyOne(line, lines));
+    if (!mayBeDeletedPods || waitedMs >= retryForMs) return lines;
+    await pause(retryIntervalMs);
   }
 }
 

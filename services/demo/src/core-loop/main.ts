@@ -10,15 +10,15 @@ import { Headset } from '../headset/headset.ts';
 import { readIdentities } from '../headset/identity.ts';
 import { startIntegrator } from '../integrator/server.ts';
 
-/**
- * Runs the core loop on a deployed platform (`helm test` of a trial). ctl provisions an application and a headset. An
- * integrator activates the headset and sends a command. Both callbacks of each call must arrive with valid signatures.
- * Exit code 0: success; 1: failure, with the failed step on standard error.
- *
- * API_URL, TOKEN_URL, DEVICE_LINK (host:port), CALLBACK_HOST (address of this process, reachable for notifier),
- * CALLBACK_PORT, CLIENT_FILE (the issuer's clients, including `helm-test`), and ctl's settings.
- */
-const patienceMs = 60_000;
+// Runs the core loop on a deployed platform (`helm test` of a trial). ctl provisions an application and a headset. An
+// integrator activates the headset and sends a command. Both callbacks of each call must arrive with valid signatures.
+// Exit code 0: success; 1: failure, with the failed step on standard error.
+//
+// Environment: API_URL, TOKEN_URL, DEVICE_LINK (host:port), CALLBACK_HOST (address of this process, reachable for
+// notifier), CALLBACK_PORT, CLIENT_FILE (the issuer's clients, including `helm-test`), and ctl's settings.
+
+/** Time limit of one command of ctl, and of the wait for callbacks. */
+const timeLimitMs = 60_000;
 const root = resolve(import.meta.dirname, '../../../..');
 const run = promisify(execFile);
 
@@ -34,7 +34,7 @@ async function ctl(...args: string[]): Promise<void> {
   say(`ctl ${args.join(' ')}`);
   const program = join(root, 'services/ctl/src/main.ts');
   await run(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
-    timeout: patienceMs,
+    timeout: timeLimitMs,
   });
 }
 
@@ -60,10 +60,10 @@ async function verifyCoreLoop(): Promise<void> {
     tokenUrl: setting('TOKEN_URL'),
     applicationId,
   });
-  const call = async (wanted: number, method: string, path: string, body?: unknown) => {
+  const call = async (expectedStatus: number, method: string, path: string, body?: unknown) => {
     const answer = await api.app(method, path, body);
     say(`${method} ${path || '/'}: ${answer.status}`);
-    if (answer.status !== wanted)
+    if (answer.status !== expectedStatus)
       throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
@@ -85,7 +85,7 @@ async function verifyCoreLoop(): Promise<void> {
       `both callbacks of the ${what}`,
       () => bodies().some((body) => body.notificationType === 'processed'),
       {
-        timeoutMs: patienceMs,
+        timeoutMs: timeLimitMs,
       },
     );
     const types = bodies().map((body) => `${body.notificationType} ${body.result}`);
@@ -98,8 +98,8 @@ async function verifyCoreLoop(): Promise<void> {
   await bothCallbacks('activation', activation.transactionId);
   const command = { package: 'com.example.app', launchType: 'activity', extras: { greeting: 'hello' } };
   await bothCallbacks('command', (await call(201, 'PUT', `${device}/commands`, command)).transactionId);
-  const forged = integrator.arrivals.filter(({ verified }) => !verified);
-  if (forged.length > 0) throw new Error(`${forged.length} callbacks had wrong signatures.`);
+  const unverified = integrator.arrivals.filter(({ verified }) => !verified);
+  if (unverified.length > 0) throw new Error(`${unverified.length} callbacks had wrong signatures.`);
 
   await Promise.all([headset.close(), integrator.close(), api.close()]);
 }

@@ -18,7 +18,7 @@ interface Draft {
 }
 
 /** An activation change and the reports that it causes. */
-export interface Change {
+export interface ChangeWithReports {
   readonly change: ActivationChange;
   readonly drafts: readonly Draft[];
 }
@@ -32,17 +32,21 @@ export function mustErase(stored: Activation, applicationId: string): boolean {
  * Returns the activation change of a finished `activate`, `deactivate` or `reset` (protocol page, "Activations" and
  * "Reset"). Returns undefined for other operations and for operations of an earlier activation.
  */
-export function changeByTransaction(offer: Offer, journal: Journal, state: DeviceState): Change | undefined {
+export function changeByTransaction(
+  offer: Offer,
+  journal: Journal,
+  state: DeviceState,
+): ChangeWithReports | undefined {
   const kind = offer.operation?.kind;
   const epoch = Number(offer.activationEpoch);
   if (kind?.case === 'reset') return changeByReset(journal, epoch);
   if (epoch < journal.activationEpoch) return undefined;
-  if (kind?.case === 'deactivate') return change(noActivation, epoch, journal, state);
+  if (kind?.case === 'deactivate') return changeTo(noActivation, epoch, journal, state);
   if (kind?.case !== 'activate') return undefined;
   const { applicationId, clientId, clientSecret } = kind.value;
   const stored = journal.activation;
   const sinceEpoch = stored.applicationId === applicationId ? stored.sinceEpoch : epoch;
-  return change({ applicationId, clientId, clientSecret, sinceEpoch }, epoch, journal, state);
+  return changeTo({ applicationId, clientId, clientSecret, sinceEpoch }, epoch, journal, state);
 }
 
 /** Returns the change to the activation in `welcome`; undefined if that activation is known or older. */
@@ -50,7 +54,7 @@ export function changeByWelcome(
   current: CurrentActivation,
   journal: Journal,
   state: DeviceState,
-): Change | undefined {
+): ChangeWithReports | undefined {
   const { applicationId, clientId, clientSecret } = current;
   const epoch = Number(current.epoch);
   if (epoch < journal.activationEpoch) return undefined;
@@ -59,14 +63,19 @@ export function changeByWelcome(
   const stored = journal.activation;
   const same = (Object.keys(next) as (keyof Activation)[]).every((key) => next[key] === stored[key]);
   if (same && epoch <= journal.takenEpoch) return undefined;
-  return change(next, epoch, journal, state);
+  return changeTo(next, epoch, journal, state);
 }
 
 /**
- * Stores the new activation and fails the uploads of the former one. Adds a snapshot if the application is new, or
- * was deactivated in between. `state`: the headset's state after the erasure.
+ * Returns the change to an activation. The uploads of the former application fail. Adds a snapshot if the application
+ * is new, or was deactivated in between. `state`: the headset's state after the erasure.
  */
-function change(activation: Activation, epoch: number, journal: Journal, state: DeviceState): Change {
+function changeTo(
+  activation: Activation,
+  epoch: number,
+  journal: Journal,
+  state: DeviceState,
+): ChangeWithReports {
   const stored = journal.activation;
   const other = stored.applicationId !== activation.applicationId;
   const ended = other ? [...journal.uploads.values()] : [];
@@ -79,8 +88,8 @@ function change(activation: Activation, epoch: number, journal: Journal, state: 
   return { change: { activation, epoch, endedUploads: ended.map(({ id }) => id) }, drafts };
 }
 
-/** The change by a reset: all uploads fail because their files are deleted; the activation stays. */
-function changeByReset(journal: Journal, epoch: number): Change {
+/** Returns the change by a reset: all uploads fail because their files are deleted; the activation stays. */
+function changeByReset(journal: Journal, epoch: number): ChangeWithReports {
   const ended = [...journal.uploads.values()];
   return {
     change: { activation: journal.activation, epoch, endedUploads: ended.map(({ id }) => id) },
@@ -104,8 +113,8 @@ function condition({ condition: { location, ...fields } }: DeviceState): ReportB
 }
 
 /** Assigns the next report ids to the reports of a change. */
-export function reportsOf(change: Change | undefined, outbox: Outbox): Report[] {
-  return (change?.drafts ?? []).map(({ body, details }, further) => outbox.draft(body, further, details));
+export function reportsOf(change: ChangeWithReports | undefined, outbox: Outbox): Report[] {
+  return (change?.drafts ?? []).map(({ body, details }, index) => outbox.draft(body, index, details));
 }
 
 /**

@@ -105,11 +105,11 @@ export async function runHeadsets(
   };
   const [diePoint = '', dieCount = '1'] = (o.die ?? '').split('=');
   if (o.die) oneOf(allDeathPoints, diePoint, 'die');
-  let deathsLeft = Number(dieCount);
+  let passesLeft = Number(dieCount);
   const atPoint = (point: DeathPoint): void => {
     if (point !== diePoint) return;
-    deathsLeft -= 1;
-    if (deathsLeft === 0) process.kill(process.pid, 'SIGKILL');
+    passesLeft -= 1;
+    if (passesLeft === 0) process.kill(process.pid, 'SIGKILL');
   };
 
   const [firstMs = 0, maxMs = 0] = (o['backoff-ms'] ?? '').split('-').map(Number);

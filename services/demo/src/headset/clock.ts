@@ -30,11 +30,11 @@ export class CorrectedClock {
 
   /**
    * Corrects the clock by the time in the cloud's answer. The cloud read its clock at an unknown moment since the
-   * connection was opened. If the current correction is possible for one such moment, it stays.
+   * connection was opened, so that a range of corrections is possible. A current correction in this range stays.
    */
   correct(serverTimeMs: number): void {
-    const leastMs = serverTimeMs - this.uncorrected();
-    const mostMs = leastMs + monotonicMs(this.#clock) - this.#openedAtMs;
-    this.#correctionMs = Math.round(Math.min(mostMs, Math.max(leastMs, this.#correctionMs)));
+    const minCorrectionMs = serverTimeMs - this.uncorrected();
+    const maxCorrectionMs = minCorrectionMs + monotonicMs(this.#clock) - this.#openedAtMs;
+    this.#correctionMs = Math.round(Math.min(maxCorrectionMs, Math.max(minCorrectionMs, this.#correctionMs)));
   }
 }

@@ -21,7 +21,7 @@ export interface LoadOptions {
 
 /** A download without new bytes for this long is interrupted; milliseconds. */
 const stallMs = 30_000;
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 /** Returns the size of a file, 0 if it does not exist; bytes. */
 export async function sizeOf(path: string): Promise<number> {
@@ -76,7 +76,7 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
 /** Follows redirects with the same headers. Returns undefined after too many redirects or an unsafe one. */
 async function follow(http: Http, url: string, options: GetOptions): Promise<Response | undefined> {
   let at = url;
-  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const response = await http.get(at, options);
     const location = response.headers.get('location');
     if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
@@ -91,6 +91,7 @@ async function follow(http: Http, url: string, options: GetOptions): Promise<Res
   return undefined;
 }
 
+/** Decides by status and headers. `read`: the body is the file, or the requested rest of the file. */
 function endOf({ status, headers }: Response, have: number, sizeBytes: number): LoadEnd | 'read' {
   if (status === 206) {
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '') ?? [];

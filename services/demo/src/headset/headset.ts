@@ -52,7 +52,7 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   /** Called at each death point. The simulator can kill its process there. */
   readonly atPoint?: (point: DeathPoint, transactionId: number) => void;
   readonly channelOptions?: ChannelOptions;
-  /** The headset's clock before the error that `behaviour` sets; default: the system clock. */
+  /** The headset's clock without the simulated error (`behaviour.skewMs`); default: the system clock. */
   readonly clock?: Clock;
   /** Default: grpc-js to `server`. */
   readonly connection?: Connection;

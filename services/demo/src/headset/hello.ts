@@ -36,7 +36,7 @@ export function hello(self: SelfDescription, device: DeviceState, journal: Journ
     activationEpoch: BigInt(journal.activationEpoch),
     clockMs: BigInt(clockMs),
     knowsRevoke: true,
-    // Absent while reports have provisional ids: such reports may get higher ids at the welcome.
+    // Absent while reports have provisional ids, because these reports may get higher ids at the welcome.
     ...(numberedUpTo >= lastReportId && { lastReportId: BigInt(lastReportId) }),
   });
 }

@@ -7,7 +7,10 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Activation, ActivationChange, HeldState, Outcome, PendingUpload } from './stored-types.ts';
 
-/** One line of the journal. Protobuf messages are base64. */
+/**
+ * One line of the journal. Protobuf messages are base64. `boot`: the process has started. `numbered`: the first welcome
+ * has made the provisional report ids final (`finalizeReportIds`).
+ */
 export type Entry =
   | { k: 'offer'; offer: string }
   | { k: 'start'; id: number }

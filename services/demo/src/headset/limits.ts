@@ -8,10 +8,10 @@ import {
 import { cut } from '@headset-cloud/runtime/characters.ts';
 
 /** Largest message to the cloud (protocol page, "Limits"); bytes. */
-const mostBytes = 256 * 1024;
+const maxMessageBytes = 256 * 1024;
 /** Upper bound of the encoding overhead around a report or a hello; bytes. */
 const envelopeBytes = 16;
-const mostListed = 256;
+const maxListItems = 256;
 
 /** Cuts texts and lists of a report to their limits. Throws an Error if the report is still too large. */
 export function withinLimits(report: Report): Report {
@@ -21,13 +21,13 @@ export function withinLimits(report: Report): Report {
       body.value.message = cut(body.value.message, 1024);
       if (body.value.connectivity) {
         const { connectivity } = body.value;
-        connectivity.devices = connectivity.devices.slice(0, mostListed).map((d) => texts(d, 128));
-        connectivity.networks = connectivity.networks.slice(0, mostListed).map((n) => texts(n, 128));
+        connectivity.devices = connectivity.devices.slice(0, maxListItems).map((d) => cutTexts(d, 128));
+        connectivity.networks = connectivity.networks.slice(0, maxListItems).map((n) => cutTexts(n, 128));
       }
       break;
     case 'bluetoothConnection':
       body.value.message = cut(body.value.message, 1024);
-      body.value.devices = body.value.devices.slice(0, mostListed).map((d) => texts(d, 128));
+      body.value.devices = body.value.devices.slice(0, maxListItems).map((d) => cutTexts(d, 128));
       break;
     case 'appAnswer':
       body.value.message = cut(body.value.message, 1024);
@@ -52,7 +52,7 @@ export function withinLimits(report: Report): Report {
       break;
   }
   const bytes = toBinary(ReportSchema, report).length + envelopeBytes;
-  if (bytes > mostBytes) throw new Error(`a report of ${bytes} bytes is too large: ${body.case}`);
+  if (bytes > maxMessageBytes) throw new Error(`a report of ${bytes} bytes is too large: ${body.case}`);
   return report;
 }
 
@@ -64,14 +64,16 @@ export function fittingHello(init: MessageInitShape<typeof HelloSchema>): Hello 
 }
 
 function leaveOutApps(of: { apps: unknown[] }, bytes: () => number): void {
-  while (of.apps.length > 0 && bytes() + envelopeBytes > mostBytes) {
+  while (of.apps.length > 0 && bytes() + envelopeBytes > maxMessageBytes) {
     of.apps.length -= Math.ceil(of.apps.length / 16);
   }
 }
 
-function texts<T extends object>(of: T, most: number): T {
+/** Cuts all texts of a message. */
+function cutTexts<T extends object>(of: T, maxCharacters: number): T {
   for (const [key, value] of Object.entries(of)) {
-    if (typeof value === 'string' && !key.startsWith('$')) Object.assign(of, { [key]: cut(value, most) });
+    if (typeof value === 'string' && !key.startsWith('$'))
+      Object.assign(of, { [key]: cut(value, maxCharacters) });
   }
   return of;
 }

@@ -30,7 +30,8 @@ async function* transfer(
     loaded += chunk.length;
     yield chunk;
     const { cutDownloadAtBytes: limit, downloadBytesPerSecond: speed } = behaviour;
-    if (before < limit && loaded >= limit) throw new Error('The simulated network has cut the load.');
+    if (before < limit && loaded >= limit)
+      throw new Error('The simulated network has interrupted the download.');
     if (speed > 0) await systemTime.sleep((chunk.length / speed) * 1000, { signal });
   }
 }

@@ -52,11 +52,10 @@ export function refusal(offer: Offer, { journal, behaviour, device }: OperationP
 
 /**
  * Performs the operation of a started transaction and returns the outcome. An operation that was performed before is
- * not repeated. An operation with an older activation epoch than the newest known one has no effect. The file of an
- * update must be loaded.
+ * not repeated. An operation of an earlier activation has no effect. The file of an update must be loaded before.
  */
-export function operate(offer: Offer, at: OperationParts): Outcome & { readonly tookPlace: boolean } {
-  const { journal, device, effects } = at;
+export function operate(offer: Offer, parts: OperationParts): Outcome & { readonly tookPlace: boolean } {
+  const { journal, device, effects } = parts;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
   // The process may have died after the device change and before its effect line.
   const recorded = device.outcomeOf(effect.transactionId);
@@ -66,15 +65,15 @@ export function operate(offer: Offer, at: OperationParts): Outcome & { readonly 
     return { success: false, message: 'The call was interrupted.', tookPlace: false };
   }
   if (effects.has(effect.transactionId)) {
-    const { state: _, ...outcome } = perform(kind, at);
+    const { state: _, ...outcome } = perform(kind, parts);
     return { ...outcome, success: true, tookPlace: false };
   }
-  const reason = refusal(offer, at);
+  const reason = refusal(offer, parts);
   if (reason !== undefined) return { ...failure(kind, reason), tookPlace: false };
   if (kind.case === 'deactivate' && Number(offer.activationEpoch) < journal.activationEpoch) {
     return { success: true, message: 'deactivated', tookPlace: false };
   }
-  const { state, ...outcome } = perform(kind, at);
+  const { state, ...outcome } = perform(kind, parts);
   if (!outcome.success) return { ...outcome, tookPlace: false };
   if (state) device.change(state, effect.transactionId, outcome);
   const extras = receivedExtras(offer);
@@ -85,11 +84,11 @@ export function operate(offer: Offer, at: OperationParts): Outcome & { readonly 
  * Begins the call of an app of `endlessPackage`: it takes effect now and never returns. Returns false for other
  * operations and for a call that must fail.
  */
-export function beginsEndlessCall(offer: Offer, at: OperationParts): boolean {
-  const { effects } = at;
+export function beginsEndlessCall(offer: Offer, parts: OperationParts): boolean {
+  const { effects } = parts;
   const kind = offer.operation?.kind;
   if (kind?.case !== 'command' || kind.value.package !== endlessPackage) return false;
-  if (refusal(offer, at) !== undefined || !perform(kind, at).success) return false;
+  if (refusal(offer, parts) !== undefined || !perform(kind, parts).success) return false;
   const extras = receivedExtras(offer);
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
   effects.apply({ ...effect, ...(extras && { extras }), returned: false });

@@ -38,13 +38,13 @@ export class Outbox {
   }
 
   /**
-   * Builds a report with the next id plus `further`, without storing it. Its time is now unless `more` sets another.
+   * Builds a report with the next id plus `idOffset`, without storing it. Its time is now unless `more` sets another.
    * Texts are cut to their limits. Throws an Error if the report is still too large for a message.
    */
-  draft(body: ReportBody, further = 0, more: ReportDetails = {}): Report {
+  draft(body: ReportBody, idOffset = 0, more: ReportDetails = {}): Report {
     const { journal, nowMs } = this.#parts;
     const report = create(ReportSchema, {
-      reportId: BigInt(journal.lastReportId + 1 + further),
+      reportId: BigInt(journal.lastReportId + 1 + idOffset),
       occurredAtMs: BigInt(more.occurredAtMs ?? nowMs()),
       // Not the epoch of an offer: the apps of the former application run until the offer takes effect (rule A7).
       activationEpoch: BigInt(more.activationEpoch ?? journal.takenEpoch),

@@ -71,8 +71,8 @@ export function resultReports(end: {
   readonly before: DeviceState;
   /** Reports of an activation change; they come first. */
   readonly first: readonly Report[];
-  /** Builds a report with the next id plus `further`. */
-  draft(body: ReportBody, further: number): Report;
+  /** Builds a report with the next id plus `idOffset`. */
+  draft(body: ReportBody, idOffset: number): Report;
 }): Report[] {
   const { id, held, outcome, behaviour, first } = end;
   const bodies: ReportBody[] = [];
@@ -92,5 +92,5 @@ export function resultReports(end: {
   // Do not report devices that an erasure disconnects: their names belong to the former application.
   const erases = kind === 'reset' || kind === 'activate' || kind === 'deactivate';
   if (notice && !erases) bodies.push(notice);
-  return [...first, ...bodies.map((body, further) => end.draft(body, first.length + further))];
+  return [...first, ...bodies.map((body, index) => end.draft(body, first.length + index))];
 }

@@ -219,7 +219,7 @@ export class Transactions {
     const activationEpoch = changed && Math.max(changed.change.epoch, journal.takenEpoch);
     const reports = resultReports({
       ...{ id, held, outcome, behaviour, device, before, first: reportsOf(changed, outbox) },
-      draft: (body, further) => outbox.draft(body, further, { activationEpoch }),
+      draft: (body, idOffset) => outbox.draft(body, idOffset, { activationEpoch }),
     });
     journal.finished(id, outcome, reports, changed?.change);
     if (changed) this.onActivation();

@@ -13,10 +13,10 @@ import type { Http } from './http.ts';
 import type { UrlRequests } from './urls.ts';
 
 /** Maximum number of downloads with a wrong size or hash per update. */
-const wrongLoads = 3;
+const maxWrongDownloads = 3;
 /** Maximum number of consecutive URLs that are refused without a byte. */
-const refusedUrls = 5;
-const longestRetryMs = 30_000;
+const maxRefusedUrls = 5;
+const maxRetryMs = 30_000;
 
 /** An update to load, and the parts of the headset that load it. */
 export interface Loading {
@@ -72,15 +72,15 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
     if (end === 'whole' || end === 'wrong') {
       await rm(path, { force: true });
       wrong += 1;
-      if (wrong >= wrongLoads) return 'The update is not what its size and hash say.';
+      if (wrong >= maxWrongDownloads) return 'The update is not what its size and hash say.';
       loading.onBytes(0);
     } else if (end === 'refused') {
       download = undefined;
       refused += 1;
-      if (refused >= refusedUrls) return "The update's addresses do not serve it.";
+      if (refused >= maxRefusedUrls) return "The update's addresses do not serve it.";
     }
     if (end !== 'refused' || refused > 1) {
-      const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));
+      const waitMs = Math.min(maxRetryMs, behaviour.downloadRetryMs * 2 ** Math.min(cuts, 10));
       cuts += 1;
       const patienceMs = behaviour.downloadPatienceMs - idleMs - (performance.now() - sinceMs);
       if (waitMs > patienceMs) return 'The update could not be loaded.';

@@ -72,7 +72,8 @@ export class Uploads {
   #queue(upload: PendingUpload): void {
     this.#working = this.#working
       .then(() => this.#run(upload))
-      // If the headset is closed, the upload stays in the journal. Or an activation change has ended the upload.
+      // Ignores the abort of a closed headset, whose journal keeps the upload, and of an upload that has ended in the
+      // journal, for example by an activation change.
       .catch((error) => {
         if (!this.#parts.signal.aborted && this.#isWanted(upload)) throw error;
       });

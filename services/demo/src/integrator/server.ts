@@ -77,7 +77,7 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
   const received: Received[] = [];
   const keep = options.keep ?? 10_000;
   const acceptedIds = new Set<string>();
-  let stored: Promise<unknown> = Promise.resolve();
+  let lastWrite: Promise<unknown> = Promise.resolve();
   const keys = [...(options.keys ?? [])];
   let keysOfFile = readKeys(options.keyFile);
 
@@ -102,8 +102,8 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
     };
     const answer: Answer = verified ? ((await options.answer?.(seen)) ?? { status: 204 }) : { status: 401 };
     const answered = answer === 'hang' ? 0 : answer.status;
-    const takes = verified && answered >= 200 && answered < 300;
-    /** Stores the callback before it remembers the id. If the write fails, the next attempt is not a duplicate. */
+    const isAccepted = verified && answered >= 200 && answered < 300;
+    /** Writes the callback to the log, then remembers its id: after a failed write, the next attempt is not ignored. */
     const store = async (): Promise<void> => {
       const duplicate = acceptedIds.has(seen.webhookId);
       const arrival: Received = {
@@ -117,7 +117,7 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
       };
       await log?.appendFile(`${JSON.stringify(arrival)}\n`);
       add(arrivals, arrival, keep);
-      if (takes && !duplicate) {
+      if (isAccepted && !duplicate) {
         acceptedIds.add(seen.webhookId);
         if (acceptedIds.size > rememberedIds) acceptedIds.delete(acceptedIds.values().next().value ?? '');
         add(received, arrival, keep);
@@ -126,9 +126,9 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
     };
     // Store callbacks one at a time, so that the second of two concurrent attempts is a duplicate. Store before the
     // answer: the platform never repeats a callback that was answered with 2xx.
-    const storing = stored.then(store);
-    stored = storing.catch(() => {});
-    await storing;
+    const write = lastWrite.then(store);
+    lastWrite = write.catch(() => {});
+    await write;
     if (answer === 'hang') return;
     response.writeHead(answer.status, answer.headers).end(answer.body);
   };
@@ -162,10 +162,10 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
   };
 }
 
-/** Appends an item and removes the oldest one if there are more than `most`. */
-function add<T>(items: T[], item: T, most: number): void {
+/** Appends an item and removes the oldest one if there are more than `limit`. */
+function add<T>(items: T[], item: T, limit: number): void {
   items.push(item);
-  if (items.length > most) items.shift();
+  if (items.length > limit) items.shift();
 }
 
 function readKeys(file: string | undefined): string[] {

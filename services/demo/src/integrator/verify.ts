@@ -21,8 +21,8 @@ export function verifyCallback(
   authenticationKeys: readonly string[],
   nowSeconds = Date.now() / 1000,
 ): boolean {
-  const id = one(headers['webhook-id']);
-  const timestamp = one(headers['webhook-timestamp']);
+  const id = firstValue(headers['webhook-id']);
+  const timestamp = firstValue(headers['webhook-timestamp']);
   if (!id || !/^\d+$/.test(timestamp)) return false;
   if (Math.abs(nowSeconds - Number(timestamp)) > toleranceSeconds) return false;
   return authenticationKeys.some((key) => {
@@ -32,15 +32,15 @@ export function verifyCallback(
     // may contain several signatures, separated by spaces.
     const signed = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(rawBody);
     const standard = `v1,${signed.digest('base64')}`;
-    const offered = one(headers['webhook-signature']).split(' ');
+    const offered = firstValue(headers['webhook-signature']).split(' ');
     return (
-      same(one(headers['x-tlpf-notification-key']), simple) &&
+      same(firstValue(headers['x-tlpf-notification-key']), simple) &&
       offered.some((signature) => same(signature, standard))
     );
   });
 }
 
-function one(header: string | string[] | undefined): string {
+function firstValue(header: string | string[] | undefined): string {
   return (Array.isArray(header) ? header[0] : header) ?? '';
 }
 

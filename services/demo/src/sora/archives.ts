@@ -32,7 +32,7 @@ export class Archives {
   cuts = 0;
   /** Number of coming requests that are answered with 503. */
   outages = 0;
-  /** While set, bytes are held back until it resolves. */
+  /** If set, responses wait for this promise before their first byte. */
   gate: Promise<void> | undefined;
 
   add(file: string, bytes: number): void {

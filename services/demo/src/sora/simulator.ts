@@ -6,6 +6,7 @@ import { Archives } from './archives.ts';
 
 type Json = Record<string, unknown>;
 
+/** Values that replace the simulator's own, and an additional header. */
 export interface SendOptions {
   readonly secret?: string;
   readonly endpointId?: string;
@@ -50,7 +51,7 @@ export interface SimulatedRecording {
 const id = (): string => randomBytes(16).toString('hex').toUpperCase().slice(0, 26);
 
 /**
- * Simulates a WebRTC SFU Sora: event webhooks with Sora's field names, and an archive folder over HTTP. It sends
+ * Simulates Sora, a WebRTC SFU: event webhooks with Sora's field names, and an archive folder over HTTP. It sends
  * nothing automatically: tests create webhooks and send them once, twice, late or in the wrong order.
  */
 export class SoraSimulator {

@@ -16,8 +16,11 @@ export interface StoredPart {
   readonly tag: string;
 }
 
-/** A fault that replaces the storing of a PUT. */
-export type Trouble =
+/**
+ * A fault of a PUT. An object: this answer, and nothing is stored. `hang`: no answer. `cut`: the connection is closed.
+ * `no-tag`: stored, but answered without an ETag. `drip`: the body is read slowly.
+ */
+export type PutFault =
   | { status: number; headers?: Record<string, string> }
   | 'hang'
   | 'cut'
@@ -25,11 +28,11 @@ export type Trouble =
   | 'drip';
 
 /** Called for each PUT before its body is read. */
-export type Troublemaker = (put: {
+export type PutFaultInjector = (put: {
   file: string;
   uploadId: string;
   partNumber: number;
-}) => Trouble | undefined;
+}) => PutFault | undefined;
 
 // biome-ignore lint/suspicious/noExplicitAny: the request's shape is what is tested
 type SignedUrlsBody = any;
@@ -44,8 +47,8 @@ export interface UrlRequest {
 }
 
 /**
- * The integrator's object storage with signed URLs, like S3 (each PUT is stored under its tag). POST on any path
- * issues signed URLs.
+ * The integrator's object storage with signed URLs, like S3: the answer to a PUT has an ETag. POST on any path issues
+ * signed URLs.
  */
 export interface Storage {
   readonly origin: string;
@@ -55,8 +58,10 @@ export interface Storage {
   /** Replaces the answers to requests for URLs. */
   answer: ((response: ServerResponse, body: SignedUrlsBody) => void) | undefined;
   readonly stored: readonly StoredPart[];
+  /** Signatures that are no longer accepted. */
   readonly expired: Set<string>;
-  trouble: Troublemaker | undefined;
+  /** Injects faults. */
+  trouble: PutFaultInjector | undefined;
   /** Called if a sender disconnects before its complete body has arrived, with the same object as `trouble`. */
   onCutOff: ((put: { file: string; uploadId: string; partNumber: number }) => void) | undefined;
   /** Builds the integrator's answer to a request for signed URLs. Each call begins new uploads. */

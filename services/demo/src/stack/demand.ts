@@ -1,6 +1,6 @@
 /**
- * Returns what is missing on this machine, so that tests that need it are skipped with that reason. If
- * REQUIRE_REAL_STACK is set (CI), it throws instead.
+ * Returns `missing`, the reason to skip tests that need a program of this machine. If REQUIRE_REAL_STACK is set (CI),
+ * throws instead of skipping.
  */
 export function orDemanded(missing: string | undefined): string | undefined {
   if (missing !== undefined && process.env['REQUIRE_REAL_STACK']) {

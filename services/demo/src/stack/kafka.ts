@@ -49,7 +49,7 @@ export function kafkaMissing(): string | undefined {
   if (!findProgram('java')) {
     return 'no KAFKA_BROKERS is set, and java (17 or newer), which runs Kafka, is not on PATH';
   }
-  if (!existsSync(installedMark()) && !findProgram('mvn')) {
+  if (!isInstalled() && !findProgram('mvn')) {
     return 'no KAFKA_BROKERS is set, and mvn (Maven), which fetches Kafka, is not on PATH';
   }
   return undefined;
@@ -60,7 +60,7 @@ export async function installKafka(): Promise<string> {
   const missing = kafkaMissing();
   if (missing) throw new Error(missing);
   const libs = join(cache, 'libs');
-  if (existsSync(installedMark())) return libs;
+  if (isInstalled()) return libs;
   await mkdir(cache, { recursive: true });
   // Download to another folder and move it, so that an interrupted or concurrent download leaves no partial folder.
   const fresh = await mkdtemp(join(cache, 'fetch-'));
@@ -73,7 +73,7 @@ export async function installKafka(): Promise<string> {
     await rm(libs, { recursive: true, force: true });
     await rename(fresh, libs);
   } catch (error) {
-    if (existsSync(installedMark())) return libs;
+    if (isInstalled()) return libs;
     const { stdout = '', message } = error as { stdout?: string; message: string };
     throw new Error(`Kafka's jars could not be fetched from Maven Central: ${stdout || message}`);
   } finally {
@@ -179,9 +179,9 @@ async function launch(libs: string, dir: string, properties: string): Promise<Ch
 function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((done) => {
-    const patience = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), 10_000);
     child.once('exit', () => {
-      clearTimeout(patience);
+      clearTimeout(killTimer);
       done();
     });
     child.kill(signal);
@@ -260,13 +260,10 @@ function listenerProperties(dir: string, { users, listeners }: KafkaListeners, l
   ].join('\n');
 }
 
-/**
- * Path of the copy of the pom that marks a complete download. It does not exist if the pom has changed.
- */
-function installedMark(): string {
-  const mark = join(cache, 'libs', 'pom.xml');
-  const same = existsSync(mark) && readFileSync(mark, 'utf8') === readFileSync(pom, 'utf8');
-  return same ? mark : `${mark}.missing`;
+/** True if the jars of the current pom are downloaded: a complete download contains a copy of its pom. */
+function isInstalled(): boolean {
+  const copy = join(cache, 'libs', 'pom.xml');
+  return existsSync(copy) && readFileSync(copy, 'utf8') === readFileSync(pom, 'utf8');
 }
 
 /** Returns 16 random bytes in Kafka's text form, without a dash at the start, which would look like an option. */

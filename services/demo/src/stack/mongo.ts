@@ -20,7 +20,7 @@ export interface RunningMongo {
 
 /** The test server: SecantusDB, an implementation of MongoDB's protocol on MongoDB's storage engine. */
 const program = 'secantusd-rs';
-const tries = 3;
+const maxAttempts = 3;
 
 /** Returns what `startMongo` needs and this machine lacks; undefined if nothing. */
 export function whyNoMongo(): string | undefined {
@@ -41,9 +41,9 @@ export async function startMongo(
   if (!path) throw new Error(whyNoMongo());
   mkdirSync(directory, { recursive: true });
   let failure: unknown;
-  for (let i = 0; i < tries; i++) {
-    // Another process may take the port between the choice and the start: try the next port. At a restart, the killed
-    // process may still hold the directory.
+  for (let i = 0; i < maxAttempts; i++) {
+    // Another process may take the port between the choice and the start: the next attempt chooses another port. At a
+    // restart, the killed process may still lock the directory.
     const chosen = port ?? (await freePort());
     try {
       return await start(path, directory, host, chosen, auth ? ['--auth'] : []);
@@ -115,7 +115,7 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
-  const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 5000);
   await ended;
-  clearTimeout(hard);
+  clearTimeout(killTimer);
 }

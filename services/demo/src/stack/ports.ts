@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Range of ports below the ephemeral ports. An outgoing connection could take an ephemeral port before its server
- * listens, or while the server restarts. `TEST_PORTS` ("FROM-TO") sets a smaller range: give concurrent test runs
- * separate ranges.
+ * Range of ports below the ephemeral ports. An outgoing connection could take an ephemeral port before the port's
+ * server listens, or while the server restarts. `TEST_PORTS` ("FROM-TO") sets a smaller range: give concurrent test
+ * runs separate ranges.
  */
 const range = rangeOf(process.env['TEST_PORTS'] || '15000-29999');
 

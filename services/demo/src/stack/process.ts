@@ -14,7 +14,8 @@ export interface BackingServer {
 export const root = resolve(import.meta.dirname, '../../../..');
 
 /**
- * Compile cache of started processes; it makes a start a third faster. Processes write it when they end normally.
+ * Compile cache of started processes, which makes a start a third faster. Processes write to the cache when they end
+ * normally.
  */
 export const compileCache = join(root, '.cache', 'compiled');
 
@@ -111,7 +112,7 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
     signal(signal) {
       child?.kill(signal);
     },
-    async stop(graceMs = 10_000 + ownDrainMs(options.env)) {
+    async stop(graceMs = 10_000 + configuredStopMs(options.env)) {
       if (!running()) return true;
       child?.kill('SIGCONT');
       child?.kill('SIGTERM');
@@ -119,13 +120,13 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
       const late = new Promise<false>((done) => {
         timer = setTimeout(() => done(false), graceMs);
       });
-      const went = await Promise.race([exited.then(() => true), late]);
+      const hasEnded = await Promise.race([exited.then(() => true), late]);
       clearTimeout(timer);
-      if (!went) {
+      if (!hasEnded) {
         child?.kill('SIGKILL');
         await exited;
       }
-      return went;
+      return hasEnded;
     },
     async kill() {
       if (!running()) return;
@@ -147,8 +148,8 @@ function nodeOf(sources: string): string {
   return sources === root ? process.execPath : join(sources, 'node_modules', '.bin', 'node');
 }
 
-/** Returns the configured stop time of a process; milliseconds. */
-function ownDrainMs(env: Readonly<Record<string, string>>): number {
+/** Returns the time that the settings of a process give it for its stop; milliseconds. */
+function configuredStopMs(env: Readonly<Record<string, string>>): number {
   // The last two keys are settings of release 0.1.0.
   const keys = ['STOP_DELAY_MS', 'STOP_GRACE_MS', 'DRAIN_TIMEOUT_MS', 'RPC_DRAIN_MS'];
   return keys.reduce((sum, key) => sum + Number(env[key] ?? 0), 0);

@@ -153,9 +153,9 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   child.kill(signal);
-  const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 5000);
   await ended;
-  clearTimeout(hard);
+  clearTimeout(killTimer);
 }
 
 /** Path of the server: on PATH, or in TOOLS_CACHE (.cache/bin), where .ci/run installs it. */

@@ -42,8 +42,9 @@ export interface Stack {
   readonly headsetCaFile: string | undefined;
   /** Origin of the server for Sora's webhooks. */
   readonly soraWebhookUrl: string;
-  /** host:port for Sora's webhooks of every instance, and of the API of every gateway. */
+  /** host:port for Sora's webhooks, of every instance. */
   readonly soraWebhookAddresses: readonly string[];
+  /** host:port of the API, of every gateway. */
   readonly gatewayAddresses: readonly string[];
   readonly admin: AdminAddresses;
   /** Admin ports of all processes, for health and metrics. */
@@ -66,7 +67,7 @@ export interface StackOptions {
   readonly kind: StackKind;
   /** Folder of all data. A later start in the same folder continues with this data. */
   readonly dataDir: string;
-  /** Clients the issuer knows. */
+  /** Clients of the issuer. */
   readonly clients: readonly IssuerClient[];
   /** Services of the real stack that run with several instances. */
   readonly instances?: InstanceCounts;
@@ -108,9 +109,9 @@ export interface StackPlan {
   readonly addresses: Readonly<Record<string, string>>;
 }
 
-const usingS3: readonly ServiceName[] = ['updates'];
+const servicesWithS3: readonly ServiceName[] = ['updates'];
 /** Services with a listener for external clients. */
-const outsideServices: readonly ServiceName[] = ['device-link', 'communication', 'updates'];
+const externalServices: readonly ServiceName[] = ['device-link', 'communication', 'updates'];
 
 /** Starts the platform on either stack and waits until it is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -184,18 +185,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     if (oneProcess) {
       for (const [i, name] of platforms.entries()) {
         const gateway = gateways[i] ?? '';
-        const listeners = outsideServices.map(
-          (service) => [service, ports.listeners[`${service}-${i + 1}`]] as const,
-        );
         add(name, 'services/standalone/src/main.ts', ports.serviceAdmin[gateway] ?? ports.admin, {
           // Before the other settings, so that a test can choose another mode.
           ...certificates('device-link', 'gateway'),
           ...stores,
           ...backing.s3Environment,
-          ...Object.assign(
-            {},
-            ...listeners.map(([service, port]) => port && listenersOf(service, local(port))),
-          ),
+          ...furtherListeners(i + 1, ports),
           ...(gateway in ports.listeners && { GATEWAY_LISTEN: local(ports.listeners[gateway]) }),
           GRPC_LISTEN: local(ports.grpc[gateway]),
           ADVERTISE_ADDRESS: local(ports.grpc[gateway]),
@@ -208,7 +203,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         add(name, `services/${service}/src/main.ts`, ports.serviceAdmin[name], {
           ...certificates(service),
           ...shared,
-          ...(usingS3.includes(service) && backing.s3Environment),
+          ...(servicesWithS3.includes(service) && backing.s3Environment),
           ...(name in ports.listeners && listenersOf(service, local(ports.listeners[name]))),
           GRPC_LISTEN: local(ports.grpc[name]),
           ADVERTISE_ADDRESS: local(ports.grpc[name]),
@@ -292,7 +287,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return stack;
 }
 
-/** Throws if own-settings.ts lacks a setting: `make up` uses that list to reject such settings of users. */
+/** Throws if a setting is missing in own-settings.ts. `make up` rejects the listed settings in the user's file. */
 function requireNamed(env: Readonly<Record<string, string>>, given: StackOptions['env'] = {}): void {
   const named = (key: string) => key in defaultSettings || key in given || ownSettings.has(key);
   const unnamed = Object.keys(env).filter((key) => !named(key));
@@ -322,6 +317,16 @@ function planOf(backing: Backing | undefined, names: readonly string[], ports: P
       ),
     },
   };
+}
+
+/** Listen addresses of the n-th process that runs all services. The first one has the fixed ports. */
+function furtherListeners(n: number, { listeners }: Ports): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const service of externalServices) {
+    const port = listeners[`${service}-${n}`];
+    if (port) Object.assign(settings, listenersOf(service, `127.0.0.1:${port}`));
+  }
+  return settings;
 }
 
 /** Listen addresses of an additional instance for external clients. */

@@ -30,8 +30,8 @@ const developerId = 'demo-developer';
 
 /**
  * Provisions the demo's application and headset, and writes demo.json with the addresses of this run. The application
- * and headset of an earlier run are reused if the platform knows them. It does not if the application was forgotten,
- * the folder was used with another stack, or the database is new. `note`: message to the user in this case.
+ * and headset of an earlier run are reused if the platform knows the application. Otherwise the application was
+ * forgotten, the folder was used with another stack, or the database is new; then `note` is a message to the user.
  */
 export async function openDemo(
   stack: Stack,
@@ -43,13 +43,13 @@ export async function openDemo(
   const admin = createAdmin(stack.admin, adminToken);
   const file = join(dataDir, 'demo.json');
   const earlier = read(file);
-  const standing = earlier ? await standingOf(admin, earlier) : undefined;
-  const known = standing === 'known' ? earlier : undefined;
+  const state = earlier ? await applicationState(admin, earlier) : undefined;
+  const known = state === 'known' ? earlier : undefined;
   const { applicationId, deviceId, headsetKeyFile } = known ?? (await provision(admin, client, dataDir));
   const { apiUrl, tokenUrl, deviceLinkUrl } = stack;
   const api = createApiClient({ ...client, apiUrl, tokenUrl, applicationId });
   // Keep settings that the user has changed. Only the URL of an earlier run is replaced.
-  if (integratorUrl !== known?.integratorUrl) await sendCallbacksTo(api, integratorUrl);
+  if (integratorUrl !== known?.integratorUrl) await registerCallbackUrl(api, integratorUrl);
   const authenticationKey = known?.authenticationKey ?? (await newKey(api));
   const demo: Demo = {
     ...{ apiUrl, tokenUrl, ...client, applicationId, deviceId, deviceLinkUrl, headsetKeyFile },
@@ -60,7 +60,7 @@ export async function openDemo(
   writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
   const gone = known ? undefined : earlier?.applicationId;
   const note =
-    standing === 'forgotten'
+    state === 'forgotten'
       ? `application ${gone} was forgotten (ctl applications forget), and its id cannot be used again: a new application is created`
       : gone &&
         `application ${gone} of demo.json does not exist in these databases: a new application is created`;
@@ -82,8 +82,8 @@ function read(file: string): Known | undefined {
   }
 }
 
-/** Whether the platform knows the application of an earlier run. A forgotten application has an empty contract. */
-async function standingOf(
+/** Whether the platform knows the application of an earlier run. A forgotten application still has a contract. */
+async function applicationState(
   admin: Admin,
   { applicationId }: Known,
 ): Promise<'known' | 'forgotten' | 'unknown'> {
@@ -117,7 +117,7 @@ async function provision(
   return { applicationId, deviceId, headsetKeyFile: shown(keyFile) };
 }
 
-async function sendCallbacksTo(api: ApiClient, deviceEvent: string): Promise<void> {
+async function registerCallbackUrl(api: ApiClient, deviceEvent: string): Promise<void> {
   const { status, body } = await api.app('PATCH', '', { deviceEvent });
   if (status !== 200) throw new Error(`settings were refused: ${status} ${JSON.stringify(body)}`);
 }

@@ -6,7 +6,7 @@ import { isFree } from '../stack/ports.ts';
 import { root } from '../stack/process.ts';
 import type { StackKind } from '../stack/stack.ts';
 
-/** An error before anything is started. The message contains what the user can do. */
+/** An error before anything is started. The message says what the user can do. */
 export class Refusal extends Error {}
 
 /**

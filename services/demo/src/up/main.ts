@@ -48,7 +48,7 @@ function findRealStack(): void {
 }
 
 /** The external processes: the headset and the integrator's server. */
-function outsiders(stack: Stack, port: number, callbacks: string, demo: Demo) {
+function externalProcesses(stack: Stack, port: number, callbacks: string, demo: Demo) {
   const { dataDir, headsetCaFile } = stack;
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
   const keyFile = integratorKeyFile(dataDir);
@@ -115,7 +115,7 @@ async function run(): Promise<void> {
   step(`application ${demo.applicationId} and headset ${demo.deviceId} are provisioned`);
 
   const callbacks = join(dataDir, 'integrator.jsonl');
-  const { integrator, headset } = outsiders(stack, ports.integrator, callbacks, demo);
+  const { integrator, headset } = externalProcesses(stack, ports.integrator, callbacks, demo);
   integrator.start();
   headset.start();
   stops.push(

@@ -12,12 +12,12 @@ export const integratorKeyFile = (dataDir: string): string => join(dataDir, 'int
 /** File of the headset's key. */
 export const headsetKeyFileIn = (dataDir: string): string => join(dataDir, 'headset-key.json');
 
-const leastKeyLength = 32;
+const minKeyLength = 32;
 
 /** Throws a Refusal that names the file if a key of an earlier run in this folder is damaged. */
 export function refuseDamagedKeys(dataDir: string): void {
   const [integrator, headset] = [integratorKeyFile(dataDir), headsetKeyFileIn(dataDir)];
-  if (existsSync(integrator) && readFileSync(integrator, 'utf8').trim().length < leastKeyLength) {
+  if (existsSync(integrator) && readFileSync(integrator, 'utf8').trim().length < minKeyLength) {
     throw damaged(integrator, "the application's authentication key");
   }
   if (!existsSync(headset)) return;

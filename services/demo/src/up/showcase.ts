@@ -40,7 +40,7 @@ export async function showcase(options: {
         callbacksIn(callbacks)
           .slice(before)
           .filter(({ body: b }) => b?.transactionId === id)
-          // Later callbacks wait while a callback is rejected.
+          // Also ends at a rejected callback, because later callbacks wait for it.
           .find((c) => !c.verified || c.body.notificationType === 'processed'),
       { timeoutMs },
     );

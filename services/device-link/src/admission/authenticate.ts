@@ -11,7 +11,7 @@ import { limits } from '../domain/limits.ts';
 import { checkClaims, readClaims, type TokenClaims, TokenRefused } from '../domain/token.ts';
 import { StreamRefused, streamUnavailable } from './refusals.ts';
 
-/** One reason for an unknown device, an unknown key and a wrong signature. */
+/** Reason that is the same for an unknown device, an unknown key and a wrong signature. */
 const notAccepted = 'the key or the signature is not accepted';
 
 function tokenRefused(
@@ -25,7 +25,9 @@ function tokenRefused(
   return new StreamRefused(refusal, status.UNAUTHENTICATED, details, trailers, deviceId);
 }
 
-/** The key of an accepted token was removed; the same error as for a new stream with this key. */
+/**
+ * Error of a stream whose key was removed after its token was accepted. A new stream with this key gets the same error.
+ */
 export const keyNotAccepted = (clock: Clock, deviceId: string): StreamRefused =>
   tokenRefused('key_removed', notAccepted, clock, deviceId);
 
@@ -38,18 +40,19 @@ export interface AuthenticatorDeps {
   readonly limiter: Limiter;
 }
 
-/** Returns the device and the key that a stream's metadata proves. */
+/** Verifies the token in a stream's metadata, and returns its device and key. */
 export type Authenticator = (metadata: Metadata) => Promise<TokenClaims>;
 
 /**
- * Authenticates streams by the token in their metadata (rule C6). The authenticator throws StreamRefused:
- * UNAUTHENTICATED with the server's time in the trailer x-server-time-ms, so that a headset with a
- * wrong clock can correct itself; UNAVAILABLE if the keys cannot be read.
+ * Creates the authenticator of streams (rule C6). The authenticator throws StreamRefused:
+ * - UNAUTHENTICATED for an invalid token, with the server's time in the trailer x-server-time-ms, so that a headset
+ *   with a wrong clock can correct the clock;
+ * - UNAVAILABLE if the keys cannot be read.
  */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const refuse = (reason: string, deviceId?: string) => tokenRefused('token', reason, deps.clock, deviceId);
 
-  async function publicKey(deviceId: string, keyId: string): Promise<KeyObject | undefined> {
+  async function readPublicKey(deviceId: string, keyId: string): Promise<KeyObject | undefined> {
     try {
       const { publicKeys } = await deps.limiter(() => deps.keys.getHeadsetKeys({ deviceId }));
       const pem = Object.hasOwn(publicKeys, keyId) ? publicKeys[keyId] : undefined;
@@ -71,9 +74,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       const decoded = decode(token);
       const { deviceId, keyId } = readClaims(decoded?.header, decoded?.payload);
       claimed = deviceId;
-      const key = await publicKey(deviceId, keyId);
+      const key = await readPublicKey(deviceId, keyId);
       const payload = key && verify(token, key);
-      // One error for an unknown device, an unknown key and a wrong signature, so that the error does not show
+      // The error is the same for an unknown device, an unknown key and a wrong signature, so that it does not reveal
       // which devices and keys exist.
       if (!payload) throw new TokenRefused(notAccepted);
       checkClaims(payload, deps.audience, deps.clock.now());

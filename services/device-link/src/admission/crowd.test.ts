@@ -69,6 +69,15 @@ it('a stream that sends a hello replaces streams without a hello', async () => {
   expect(silent.filter((one) => one.end)).toHaveLength(3);
 });
 
+it('has at most DEVICE_LINK_MAX_SESSIONS sessions, also if many headsets connect at once', async () => {
+  const headsets = newcomers.slice(0, 8).map((id) => world.dial(instance, { id, hello: {} }));
+  const withSession = () => headsets.filter((one) => one.received.length > 0);
+  const rejectedOnes = () => headsets.filter((one) => one.end);
+  await waitFor('each headset', () => withSession().length + rejectedOnes().length === headsets.length);
+  expect(withSession()).toHaveLength(2);
+  for (const one of rejectedOnes()) await one.ended(status.UNAVAILABLE);
+});
+
 // protects against headsets/crowd
 it('only the newest stream of a headset waits for its hello', async () => {
   const both = [world.dial(instance), world.dial(instance)];

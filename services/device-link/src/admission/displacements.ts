@@ -4,30 +4,34 @@ import { Counter, type Registry } from 'prom-client';
 /** Displacements of one device within this time are counted together; milliseconds. */
 const windowMs = 3_600_000;
 /**
- * Displaced sessions within an hour from which two headsets probably use one identity: a copy displaces the other
- * headset's session every 30 s, also if a dozen instances share them.
+ * Number of displaced sessions of a device within `windowMs` that indicates two headsets with one identity. Two such
+ * headsets displace each other every 30 s, so that even each of a dozen instances counts this number.
  */
-const suspicious = 10;
-/** Maximum number of devices in memory; the device whose session was displaced longest ago is removed. */
-const mostDevices = 10_000;
+const sharedIdentityCount = 10;
+/** Maximum number of devices in memory. Beyond the limit, the device with the oldest displacement is removed. */
+const maxDevices = 10_000;
 
-/** How a newer session of a device displaced an open one. */
+/** Probable cause of a displacement: the headset reconnected, or two headsets use one identity. */
 export type Displacement = 'reconnect' | 'shared_identity';
 
 export interface DisplacementsDeps {
   readonly clock: Clock;
   readonly count: (why: Displacement) => void;
-  /** Called once in an hour for a device whose identity is probably used by two headsets. */
+  /** Called for a device whose identity two headsets probably use; at most once an hour. */
   readonly onShared: (deviceId: string) => void;
 }
 
 interface Known {
-  /** The newest ones, oldest first, by the monotonic clock. */
+  /** Times of the newest displacements, oldest first, by the monotonic clock. */
   readonly atMs: number[];
+  /** When `onShared` was last called for the device, by the monotonic clock. */
   sharedAtMs: number;
 }
 
-/** Open sessions that newer ones displaced on this instance. */
+/**
+ * Counts the sessions that newer sessions of the same device displaced, as far as this instance registered the newer
+ * ones.
+ */
 export class Displacements {
   readonly #deps: DisplacementsDeps;
   readonly #known = new Map<string, Known>();
@@ -42,10 +46,10 @@ export class Displacements {
     const known = this.#known.get(deviceId) ?? { atMs: [], sharedAtMs: Number.NEGATIVE_INFINITY };
     this.#known.delete(deviceId);
     this.#known.set(deviceId, known);
-    if (this.#known.size > mostDevices) this.#forgetOldest();
+    if (this.#known.size > maxDevices) this.#forgetOldest();
     known.atMs.push(nowMs);
-    if (known.atMs.length > suspicious) known.atMs.shift();
-    const isShared = known.atMs.length === suspicious && nowMs - (known.atMs[0] ?? nowMs) < windowMs;
+    if (known.atMs.length > sharedIdentityCount) known.atMs.shift();
+    const isShared = known.atMs.length === sharedIdentityCount && nowMs - (known.atMs[0] ?? nowMs) < windowMs;
     this.#deps.count(isShared ? 'shared_identity' : 'reconnect');
     if (isShared && nowMs - known.sharedAtMs >= windowMs) {
       known.sharedAtMs = nowMs;

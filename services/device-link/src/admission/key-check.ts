@@ -5,13 +5,16 @@ import { repeat } from '@headset-cloud/runtime/repeat.ts';
 
 /** Maximum number of keys in one call. */
 const keysPerCall = 1000;
-/** Minimum number of sessions in one check, if there are as many. */
-const leastPerTurn = 200;
-/** Maximum number of sessions in one check, so that a large fleet costs no more than this. */
-const mostAtOnce = 2 * keysPerCall;
-/** Time in which every session is checked once, if one check does not cover all of them; milliseconds. */
+/** Minimum number of sessions in one check; fewer only if fewer are left. */
+const minPerCheck = 200;
+/** Maximum number of sessions in one check, which limits the cost for a large fleet. */
+const maxSessionsPerCheck = 2 * keysPerCall;
+/** Time for one round, in which every session is checked once, if one check cannot cover all sessions; milliseconds. */
 const roundMs = 60_000;
-/** Shorter than for other calls, because a removed key should end its session within 5 s; milliseconds. */
+/**
+ * Deadline of a call. Shorter than for other calls, because a removed key should end its session within 5 s;
+ * milliseconds.
+ */
 const deadlineMs = 1000;
 
 /** A session, or a stream whose token was accepted and whose session has not begun. */
@@ -19,7 +22,7 @@ export interface KeyHolder {
   readonly deviceId: string;
   readonly keyId: string;
   readonly ended: boolean;
-  /** Ends it. */
+  /** Ends the session or stream. */
   keyRemoved(): void;
 }
 
@@ -27,24 +30,26 @@ export interface KeyCheckDeps {
   readonly sessions: () => Iterable<KeyHolder>;
   readonly keys: Pick<Client<typeof HeadsetKeysService>, 'checkHeadsetKeys'>;
   readonly logger: Logger;
-  /** How often sessions are checked: all of them, or as many as make a round of a minute; milliseconds. */
+  /**
+   * Interval between checks. Each check covers all sessions, or the share that completes a round in time; milliseconds.
+   */
   readonly everyMs: number;
   /** Maximum number of sessions in one check. */
-  readonly mostPerTurn?: number;
+  readonly maxPerCheck?: number;
 }
 
 /**
- * Asks devices periodically whether the keys of open sessions and pending streams are still registered, and ends those
- * without a registered key (ADR 0038). If one check does not cover all sessions, every check includes the sessions of
- * devices that have just lost a key. While devices is unavailable, no session ends.
+ * Checks periodically, with devices, whether the keys of open sessions and pending streams are still registered. Ends
+ * sessions and streams whose key is not registered (ADR 0038). A check that does not cover all sessions includes the
+ * sessions of devices that have just lost a key. While devices is unavailable, no session ends.
  */
 export function createKeyCheck(deps: KeyCheckDeps) {
-  const { sessions, keys, logger, everyMs, mostPerTurn = mostAtOnce } = deps;
+  const { sessions, keys, logger, everyMs, maxPerCheck = maxSessionsPerCheck } = deps;
   let failing = false;
   /** Sessions that this round has not checked yet. */
-  let left: KeyHolder[] = [];
+  let unchecked: KeyHolder[] = [];
 
-  /** `withRecent`: returns the devices that have just lost a key. */
+  /** Checks some sessions. With `withRecent`, returns the devices that have just lost a key. */
   async function check(batch: readonly KeyHolder[], withRecent: boolean): Promise<readonly string[]> {
     const inUse = batch.filter((session) => !session.ended);
     const { removed, recentDeviceIds } = await keys.checkHeadsetKeys(
@@ -61,19 +66,19 @@ export function createKeyCheck(deps: KeyCheckDeps) {
 
   return repeat('the check of the keys of open sessions', everyMs, logger, async () => {
     const open = [...sessions()];
-    if (left.length === 0) left = open;
+    if (unchecked.length === 0) unchecked = open;
     const share = Math.ceil((open.length * everyMs) / roundMs);
-    const turn = left.slice(0, Math.min(mostPerTurn, Math.max(leastPerTurn, share)));
+    const selected = unchecked.slice(0, Math.min(maxPerCheck, Math.max(minPerCheck, share)));
     try {
-      if (turn.length < open.length) {
-        // The sessions of devices that have just lost a key are checked first.
-        const recent = new Set(await check(turn.slice(0, keysPerCall), true));
+      if (selected.length < open.length) {
+        // The first call also returns the devices that have just lost a key. Their sessions are checked next.
+        const recent = new Set(await check(selected.slice(0, keysPerCall), true));
         if (recent.size > 0) await checkAll(open.filter(({ deviceId }) => recent.has(deviceId)));
-        await checkAll(turn.slice(keysPerCall));
+        await checkAll(selected.slice(keysPerCall));
       } else {
-        await checkAll(turn);
+        await checkAll(selected);
       }
-      left = left.slice(turn.length);
+      unchecked = unchecked.slice(selected.length);
       if (failing) logger.info('the keys of open sessions can be checked again');
       failing = false;
     } catch (error) {

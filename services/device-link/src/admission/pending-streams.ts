@@ -8,7 +8,7 @@ import { limits } from '../domain/limits.ts';
 import { checkHello } from '../domain/messages.ts';
 import type { TokenClaims } from '../domain/token.ts';
 import type { SessionMetrics } from '../session/metrics.ts';
-import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from '../transport/wire.ts';
+import { type Incoming, type LinkCall, resetStream, UnreadableMessage } from '../transport/wire.ts';
 import { keyNotAccepted } from './authenticate.ts';
 import type { KeyHolder } from './key-check.ts';
 import { draining, protocolError, type StreamRefusal, StreamRefused, streamUnavailable } from './refusals.ts';
@@ -24,29 +24,30 @@ export interface PendingStreamsDeps {
   readonly sessionCount: () => number;
   readonly helloDeadlineMs: number;
   readonly maxSessions: number;
-  /** Pending streams beyond `maxSessions`; while there are fewer sessions, there may be more pending streams. */
+  /** There may be at most `maxSessions + maxWaiting` sessions and pending streams together. */
   readonly maxWaiting: number;
 }
 
 /** A stream without a session. */
 export interface PendingStream {
   readonly call: LinkCall;
-  /** When the hello must have arrived, by the monotonic clock. */
+  /** Deadline of the hello, by the monotonic clock; milliseconds. */
   readonly deadlineMs: number;
-  /** The key of the accepted token. */
+  /** Device and key of the accepted token, for the check of keys. */
   holder?: KeyHolder;
-  /** True while only the hello is missing. */
+  /** True while the stream is authenticated and waits for its hello. */
   awaitsHello?: true;
   /** When the refused stream is reset unless it has ended, by the monotonic clock; undefined: not refused. */
   resetAtMs?: number;
 }
 
-/** False after the stream was refused or canceled. */
+/** True until the stream is refused or canceled. */
 export const isOpen = ({ call, resetAtMs }: PendingStream) => resetAtMs === undefined && !call.cancelled;
 
 /**
- * The streams without a session: their number, the deadline of their hello, their refusal. At the limit, a new stream
- * replaces the stream that waits longest for its hello. A device's stream replaces the device's earlier one.
+ * The streams without a session. Limits their number, waits for each hello until its deadline, and refuses streams. At
+ * the limit, a new stream replaces the stream that waits longest for its hello. A new stream of a device replaces an
+ * earlier stream of the device.
  */
 export class PendingStreams {
   readonly #deps: PendingStreamsDeps;
@@ -70,12 +71,12 @@ export class PendingStreams {
     return stream;
   }
 
-  /** The stream has a session now. */
+  /** Removes a stream that has a session now. */
   remove(stream: PendingStream): void {
     this.#streams.delete(stream);
   }
 
-  /** The stream's token was accepted: its key is checked from now on like the keys of sessions. */
+  /** Records that the stream's token was accepted. From now on its key is checked like the keys of sessions. */
   authenticated(stream: PendingStream, { deviceId, keyId }: TokenClaims): void {
     const { logger, clock } = this.#deps;
     const isPending = () => this.#streams.has(stream) && stream.resetAtMs === undefined;
@@ -104,8 +105,8 @@ export class PendingStreams {
   }
 
   /**
-   * Waits for the hello, the first message; undefined if the stream ends before. Refuses an earlier stream of the
-   * device that waits. Throws StreamRefused for another or an invalid message.
+   * Waits for the first message, the hello; returns undefined if the stream ends first. Refuses an earlier stream of
+   * the device that still waits for its hello. Throws StreamRefused if the first message is not a valid hello.
    */
   async hello(stream: PendingStream, deviceId: string): Promise<Hello | undefined> {
     const earlier = this.#awaited.get(deviceId);
@@ -120,7 +121,7 @@ export class PendingStreams {
     }
   }
 
-  /** Ends a stream with an error, once. */
+  /** Ends a stream with an error. Repeated calls have no effect. */
   refuse(stream: PendingStream, refused: StreamRefused): void {
     if (stream.resetAtMs !== undefined) return;
     stream.resetAtMs = this.#nowMs() + limits.closeGraceMs;
@@ -131,13 +132,13 @@ export class PendingStreams {
     stream.call.resume();
   }
 
-  /** Called about every second: refuses streams whose hello is late, and resets refused ones. */
+  /** Called about every second: refuses streams whose hello is late, and resets refused streams. */
   sweep(): void {
     const nowMs = this.#nowMs();
     for (const stream of this.#streams) {
       if (stream.resetAtMs === undefined ? stream.call.destroyed : stream.resetAtMs <= nowMs) {
         this.#streams.delete(stream);
-        cutOff(stream.call);
+        resetStream(stream.call);
       } else if (stream.resetAtMs === undefined && stream.deadlineMs <= nowMs) {
         this.refuse(
           stream,
@@ -152,7 +153,10 @@ export class PendingStreams {
     for (const stream of this.#streams) this.refuse(stream, draining());
   }
 
-  /** At the limit, refuses the stream that waits longest for its hello. False: no stream waits for its hello. */
+  /**
+   * Refuses the stream that waits longest for its hello if the limit is reached. Returns false if there is no such
+   * stream.
+   */
   #makeSpace(): boolean {
     const { sessionCount, maxSessions, maxWaiting } = this.#deps;
     if (sessionCount() + this.#streams.size < maxSessions + maxWaiting) return true;
@@ -164,11 +168,11 @@ export class PendingStreams {
     return false;
   }
 
-  /** Refuses a stream, which stops counting at once. */
+  /** Refuses a stream, and removes it at once, so that it does not count towards the limit. */
   #evict(stream: PendingStream): void {
     this.refuse(stream, streamUnavailable('crowded', 'Too many streams wait for a session.', 5000));
     this.#streams.delete(stream);
-    this.#deps.time.setTimeout(() => cutOff(stream.call), limits.closeGraceMs).unref();
+    this.#deps.time.setTimeout(() => resetStream(stream.call), limits.closeGraceMs).unref();
   }
 
   #firstMessage({ call }: PendingStream): Promise<Hello | undefined> {

@@ -21,7 +21,7 @@ export class StreamRefused extends Error {
   override readonly name = 'StreamRefused';
   /** Reason for the operator. */
   readonly refusal: StreamRefusal;
-  /** Device that the token names, before it is verified; undefined without a readable token. */
+  /** Device in the token, which may not be verified; undefined without a readable token. */
   readonly claimedDeviceId: string | undefined;
   readonly code: status;
   readonly details: string;
@@ -43,7 +43,7 @@ export class StreamRefused extends Error {
   }
 }
 
-/** `retryAfterMs`: delay until the headset connects again. */
+/** Error UNAVAILABLE for a stream. `retryAfterMs`: delay until the headset connects again. */
 export function streamUnavailable(
   refusal: StreamRefusal,
   details: string,
@@ -54,14 +54,16 @@ export function streamUnavailable(
   return new StreamRefused(refusal, status.UNAVAILABLE, details, trailers, claimedDeviceId);
 }
 
-/** The headset sent an invalid message. Its next session repeats the error, so it connects again after a delay. */
+/**
+ * Error for an invalid message. The headset will probably repeat the message, so it has to wait before it reconnects.
+ */
 export function protocolError(problem: string): StreamRefused {
   return new StreamRefused('protocol', status.INVALID_ARGUMENT, problem, { 'x-retry-after-ms': '5000' });
 }
 
 export const draining = () => streamUnavailable('draining', 'The server drains; connect again.', 0);
 
-/** Registers headset_streams_refused_total. Each refusal is counted; log lines are gathered. */
+/** Registers headset_streams_refused_total. Each refusal is counted; one log line may report many refusals. */
 export function createStreamRefusals(registry: Registry, logger: Logger): Refusals<StreamRefusal> {
   return createRefusals(
     new Counter({
@@ -72,9 +74,12 @@ export function createStreamRefusals(registry: Registry, logger: Logger): Refusa
     }),
     refusals,
     (fields) => {
-      // When an instance stops, this concerns all of its headsets, and some reconnect too early.
+      // Expected for many headsets while an instance stops, because some of them reconnect too early.
       if (fields['reason'] === 'draining') logger.debug(fields, 'a stream of a headset was refused');
       else logger.warn(fields, 'a stream of a headset was refused');
     },
   );
 }
+
+/** The error of a stream beyond DEVICE_LINK_MAX_SESSIONS. */
+export const full = () => streamUnavailable('full', 'This instance is full.', 5000);

@@ -2,7 +2,7 @@ import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import type { SessionDirectory } from '../ports.ts';
 import type { SessionHub } from '../presence/hub.ts';
 
-/** A write whose response was lost is visible after this time, or never; milliseconds. */
+/** Time within which a write whose response was lost becomes visible; after this time it never does; milliseconds. */
 const uncertainMs = 60_000;
 
 export interface RegistrationsDeps {
@@ -12,21 +12,24 @@ export interface RegistrationsDeps {
 }
 
 /**
- * Releases sessions that failed registrations may have left in the directory. If only the response to a registration
- * was lost, the directory names this instance as the holder of a session that does not exist.
+ * Runs registrations, and releases sessions that failed registrations may have left in the directory: if only the
+ * response to a registration was lost, the directory contains a session of this instance that does not exist.
  */
 export class Registrations {
   readonly #deps: RegistrationsDeps;
   /** Number of registrations that the hub does not know yet, by device. */
   readonly #open = new Map<string, number>();
-  /** Devices with a failed registration, and until when its write may become visible. */
+  /** Devices with a failed registration, and the time until which its write may become visible. */
   readonly #uncertainUntilMs = new Map<string, number>();
 
   constructor(deps: RegistrationsDeps) {
     this.#deps = deps;
   }
 
-  /** Runs a registration of the device; `register` calls `known` when the hub knows the session. Throws its errors. */
+  /**
+   * Runs a registration of the device. `register` calls `known` when the hub knows the session. Throws the errors of
+   * `register`.
+   */
   async run(deviceId: string, register: (known: () => void) => Promise<void>): Promise<void> {
     const known = this.#begin(deviceId);
     try {
@@ -66,8 +69,8 @@ export class Registrations {
     return () => {
       if (ended) return;
       ended = true;
-      const left = (this.#open.get(deviceId) ?? 0) - 1;
-      if (left > 0) this.#open.set(deviceId, left);
+      const remaining = (this.#open.get(deviceId) ?? 0) - 1;
+      if (remaining > 0) this.#open.set(deviceId, remaining);
       else this.#open.delete(deviceId);
     };
   }

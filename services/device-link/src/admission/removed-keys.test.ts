@@ -128,7 +128,7 @@ async function checkFive(calls: number, recent: readonly string[]): Promise<stri
     },
     logger: createLogger({ level: 'silent' }),
     everyMs: 1,
-    mostPerTurn: 2,
+    maxPerCheck: 2,
   });
   await check.start();
   await waitFor('the calls', () => asked.length >= calls);
@@ -192,7 +192,7 @@ test('the session of a key that was just removed ends in the next turn, for any 
     },
     logger: createLogger({ level: 'silent' }),
     everyMs: 1,
-    mostPerTurn: 1,
+    maxPerCheck: 1,
   });
   await check.start();
   await waitFor('the end of its session', () => ended.length > 0);

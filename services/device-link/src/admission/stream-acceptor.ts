@@ -12,7 +12,7 @@ import type { Incoming, LinkCall } from '../transport/wire.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Displacements } from './displacements.ts';
 import { isOpen, type PendingStream, type PendingStreams } from './pending-streams.ts';
-import { draining, protocolError, StreamRefused, streamUnavailable } from './refusals.ts';
+import { draining, full, protocolError, StreamRefused, streamUnavailable } from './refusals.ts';
 import type { Registrations } from './registrations.ts';
 
 export interface StreamAcceptorDeps {
@@ -31,7 +31,7 @@ export interface StreamAcceptorDeps {
   readonly connections: Pick<Connections, 'busy' | 'idle'>;
 }
 
-/** If the hello arrives later than this after the token was checked, the token is checked again; milliseconds. */
+/** Time between the check of the token and the hello after which the token is checked again; milliseconds. */
 const lateHelloMs = 2000;
 
 /** Accepts streams: checks the token, waits for the hello, registers the session and begins it. */
@@ -61,7 +61,7 @@ export class StreamAcceptor {
     const { call } = stream;
     const { hub, maxSessions, authenticate, pendingStreams, registrations, clock } = this.#deps;
     if (hub.draining) throw draining();
-    if (hub.size >= maxSessions) throw streamUnavailable('full', 'This instance is full.', 5000);
+    if (hub.size >= maxSessions) throw full();
     const claims = await authenticate(call.metadata);
     if (!isOpen(stream)) return;
     pendingStreams.authenticated(stream, claims);
@@ -83,43 +83,48 @@ export class StreamAcceptor {
     known: () => void,
   ): Promise<void> {
     const { call } = stream;
-    const { hub, directory, connections, displacements, pendingStreams } = this.#deps;
+    const { hub, directory, connections, displacements, maxSessions, pendingStreams } = this.#deps;
     const registration = await directory.register(claims.deviceId);
     const session = new Session(call, claims, registration.epoch, this.#deps.session);
     pendingStreams.remove(stream);
     const peer = call.getPeer();
     connections.busy(peer);
-    const streamOver = () => {
+    const onStreamEnd = () => {
       connections.idle(peer);
       hub.streamEnded(session);
     };
-    // If the stream ended during the registration, the event has passed.
-    if (call.cancelled) streamOver();
-    else call.once('cancelled', streamOver);
+    // If the stream ended during the registration, `cancelled` has already been emitted.
+    if (call.cancelled) onStreamEnd();
+    else call.once('cancelled', onStreamEnd);
     call.once('end', () => {
       // The headset has closed its half of the stream: the session ends.
       session.end();
       call.end();
     });
     call.on('data', (message: Incoming) => this.#receive(session, call, message));
-    if (!isOpen(stream) || call.destroyed || hub.draining) {
+    // Other sessions may have been added since the stream arrived.
+    const isFull = hub.size >= maxSessions;
+    if (!isOpen(stream) || call.destroyed || hub.draining || isFull) {
       session.end();
-      if (hub.draining) await hub.releaseEnded();
-      throw draining();
+      if (hub.draining || isFull) await hub.releaseEnded();
+      throw isFull && !hub.draining ? full() : draining();
     }
     const added = hub.add(session);
     known();
     if (!added) return;
     const { earlierInstanceId } = registration;
     const sharedIdentity = earlierInstanceId !== undefined && displacements.add(claims.deviceId);
-    const begun = this.#begin(session, hello, registration, sharedIdentity);
-    if (earlierInstanceId && earlierInstanceId !== directory.instanceId) {
-      await this.#closeEarlier(earlierInstanceId, session);
-    }
-    await begun;
+    const isElsewhere = earlierInstanceId && earlierInstanceId !== directory.instanceId;
+    await Promise.all([
+      this.#begin(session, hello, registration, sharedIdentity),
+      isElsewhere && this.#closeEarlier(earlierInstanceId, session),
+    ]);
   }
 
-  /** Reads the activation after the registration, so that later changes are sent to this session (rule A7). */
+  /**
+   * Reads the activation and begins the session. The activation is read after the registration, so that every later
+   * change of the activation is sent to this session (rule A7).
+   */
   async #begin(
     session: Session,
     hello: Hello,
@@ -139,7 +144,9 @@ export class StreamAcceptor {
     call.emit('error', protocolError(problem));
   }
 
-  /** Closes the device's earlier session at another instance; retries until it succeeds or either session has ended. */
+  /**
+   * Closes the device's earlier session at another instance. Retries until the call succeeds or the new session ends.
+   */
   async #closeEarlier(instanceId: string, session: Session): Promise<void> {
     const { directory, peers } = this.#deps;
     const { deviceId, epoch } = session;

@@ -2,7 +2,7 @@ import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb
 import { type Channel, type Client, createClient } from '@headset-cloud/rpc/types.ts';
 import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 
-/** Calls between instances: shorter than their callers' own deadlines; milliseconds. */
+/** Deadline of calls between instances: shorter than the deadline of the calls that they forward; milliseconds. */
 const peerDeadlineMs = 2500;
 const closeUnusedAfterMs = 300_000;
 

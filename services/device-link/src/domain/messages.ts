@@ -2,7 +2,7 @@ import { isOlder } from '@headset-cloud/rules/version.ts';
 import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
 import { limits } from './limits.ts';
 
-/** A message that violates the protocol; the reason is sent to the headset. */
+/** Violation of the protocol by a message; the reason is sent to the headset. */
 export interface ProtocolProblem {
   readonly kind: 'wrong-version' | 'invalid';
   readonly reason: string;
@@ -13,14 +13,14 @@ export function transactionId(id: bigint): number | undefined {
   return id > 0n && id <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(id) : undefined;
 }
 
-const longestVersion = 64;
+const maxVersionLength = 64;
 
 /**
- * Returns the firmware version that decides a session's start grants, after an inventory report. The version never
- * becomes older: a report from before the hello may arrive again after the hello.
+ * Returns the firmware version for the start grants of a session, after an inventory report. The version never becomes
+ * older, because a report from before the hello may arrive again after the hello.
  */
 export function newerFirmware(known: string, reported: string): string {
-  if (reported === '' || isLongerThan(reported, longestVersion)) return known;
+  if (reported === '' || isLongerThan(reported, maxVersionLength)) return known;
   return known === '' || isOlder(known, reported) ? reported : known;
 }
 
@@ -40,10 +40,10 @@ export function checkHello(hello: {
     };
   }
   if (
-    isLongerThan(hello.clientVersion, longestVersion) ||
-    isLongerThan(hello.firmwareVersion, longestVersion)
+    isLongerThan(hello.clientVersion, maxVersionLength) ||
+    isLongerThan(hello.firmwareVersion, maxVersionLength)
   ) {
-    return { kind: 'invalid', reason: `hello: a version is longer than ${longestVersion} characters` };
+    return { kind: 'invalid', reason: `hello: a version is longer than ${maxVersionLength} characters` };
   }
   if (hello.held.some((h) => transactionId(h.transactionId) === undefined)) {
     return { kind: 'invalid', reason: 'hello: held has a transaction_id out of range' };

@@ -51,7 +51,7 @@ describe('the offers of a session', () => {
       expect(sentAndOver(queue)).toEqual(ids.slice(0, 100));
       const lacking = queue.missing(32);
       expect(lacking).toEqual(ids.slice(100, 132));
-      queue.read(lacking, new Map(lacking.map((id) => [id, id])));
+      queue.storeRead(lacking, new Map(lacking.map((id) => [id, id])));
       expect(sentAndOver(queue)).toEqual(lacking);
       expect(queue.pendingCount).toBe(68);
     }
@@ -63,7 +63,7 @@ describe('the offers of a session', () => {
     expect(sendAll(queue)).toEqual([2, 3]);
     expect(queue.missing(32)).toEqual([4]);
     queue.add(1, 1);
-    queue.read([4], new Map([[4, 4]]));
+    queue.storeRead([4], new Map([[4, 4]]));
     expect(sendAll(queue)).toEqual([1, 4, 5]);
     expect(queue.missing(32)).toEqual([6]);
   });

@@ -1,7 +1,8 @@
 import { limits } from './limits.ts';
 
 /**
- * Whether a ready needs a request for a start grant. A ready after a start needs one: the transaction may have ended.
+ * Whether a ready needs a request for a start grant. A ready after a start also needs a request, because the
+ * transaction may have ended.
  */
 export type ReadyAction = 'request' | 'ignore';
 
@@ -20,32 +21,34 @@ export type GrantAnswer = 'start' | 'drop' | 'revoke';
 
 interface InFlight {
   /**
-   * offered: no ready yet; requested: the start grant is requested; otherwise the answer, until it is sent in order.
+   * offered: no ready yet; requested: the start grant is requested; otherwise the answer to the request, which waits
+   * for the answers to earlier offers.
    */
   state: 'offered' | 'requested' | GrantAnswer;
   readonly sentAtMs: number;
   reason: string;
-  /** Reason of a cancellation during the request; the request's answer is older. */
+  /** Reason of a cancellation during the request for a start grant. Overrides the answer, which is older. */
   canceledBecause?: string;
-  /** This session had a start grant before: the new answer is sent without regard to order. */
+  /** True for a repeated ready of an ended offer: the answer is sent at once, without regard to order. */
   readonly again?: boolean;
 }
 
 /**
- * The offers of one session: waiting, unanswered, and ended ones. Guarantees: a transaction is offered once in a
- * session (rule B5); starts are sent in the order of the offers, in whatever order readies and grants arrive (rule
- * A11); after a ready, only the answer to the request for a start grant ends the offer (rule B1). `T`: the offer.
+ * The offers of one session: waiting, unanswered and ended offers. `T`: the offer. Guarantees:
+ * - A transaction is offered once in a session (rule B5).
+ * - Starts are sent in the order of the offers, whatever the order in which readies and grants arrive (rule A11).
+ * - After a ready, only the answer to the request for a start grant ends the offer (rule B1).
  */
 export class OfferQueue<T> {
-  /** Not sent yet, in ascending order of id. Entries without an offer are read before they are sent. */
+  /** Offers that are not sent yet, in ascending order of id. An entry without `offer` is read before it is sent. */
   #pending: { id: number; offer: T | undefined }[] = [];
-  /** In order of sending. */
+  /** Offers that are sent and not ended, in the order in which they were sent. */
   readonly #inFlight = new Map<number, InFlight>();
-  /** Oldest first; true: started. */
+  /** Ended offers by id, oldest first; the value is true for a started transaction. */
   readonly #ended = new Map<number, boolean>();
   readonly #isLarge: (offer: T) => boolean;
 
-  /** `isLarge`: the offer is not kept in memory while it waits; by default all offers are kept. */
+  /** `isLarge` returns true for an offer that is not kept in memory while it waits; by default all offers are kept. */
   constructor(isLarge: (offer: T) => boolean = () => false) {
     this.#isLarge = isLarge;
   }
@@ -65,9 +68,9 @@ export class OfferQueue<T> {
   }
 
   /**
-   * Queues an offer in order of id; returns false if this session has, or had, the offer. Only the next offer, and
-   * small ones soon after it, stay in memory, so that a headset that does not read needs little. The others are read
-   * before they are sent.
+   * Queues an offer in order of id; returns false if this session has, or had, the offer. Keeps only the next offer,
+   * and some small offers after it, in memory, because the headset may not read for a long time. The other offers are
+   * read before they are sent.
    */
   add(id: number, offer: T | undefined): boolean {
     if (this.#inFlight.has(id) || this.#ended.has(id)) return false;
@@ -75,8 +78,8 @@ export class OfferQueue<T> {
     while (at > 0 && (this.#pending[at - 1] as { id: number }).id > id) at -= 1;
     if (at > 0 && this.#pending[at - 1]?.id === id) return false;
     this.#pending.splice(at, 0, { id, offer });
-    // The positions of these have changed.
-    for (const position of [at, at + 1, limits.maxWholeOffers]) this.#trim(position);
+    // The offers at these positions have moved, or are new.
+    for (const position of [at, at + 1, limits.maxOffersInMemory]) this.#trim(position);
     return true;
   }
 
@@ -90,24 +93,28 @@ export class OfferQueue<T> {
     return first.offer;
   }
 
-  /** Ids of the next offers, at most `most`, that must be read before more can be sent. */
-  missing(most: number): number[] {
+  /**
+   * Returns the ids of the next offers if they are not in memory and must be read before they are sent; at most `max`.
+   */
+  missing(max: number): number[] {
     if (this.#inFlight.size >= limits.maxInFlightOffers) return [];
-    const next = this.#pending.slice(0, most);
-    const whole = next.findIndex(({ offer }) => offer !== undefined);
-    return next.slice(0, whole < 0 ? next.length : whole).map(({ id }) => id);
+    const next = this.#pending.slice(0, max);
+    const firstInMemory = next.findIndex(({ offer }) => offer !== undefined);
+    return next.slice(0, firstInMemory < 0 ? next.length : firstInMemory).map(({ id }) => id);
   }
 
-  /** Stores offers that were read; those of `ids` without an offer have ended. */
-  read(ids: readonly number[], offers: ReadonlyMap<number, T>): void {
-    const asked = new Set(ids);
+  /**
+   * Stores the offers of `ids` that were read. An id without an offer belongs to an ended transaction and is removed.
+   */
+  storeRead(ids: readonly number[], offers: ReadonlyMap<number, T>): void {
+    const requested = new Set(ids);
     this.#pending = this.#pending.flatMap((p) => {
       const offer = p.offer ?? offers.get(p.id);
-      return offer === undefined && asked.has(p.id) ? [] : [{ id: p.id, offer }];
+      return offer === undefined && requested.has(p.id) ? [] : [{ id: p.id, offer }];
     });
   }
 
-  /** A ready has arrived. An id that this session did not offer is handled like any other. */
+  /** Handles a ready. The id may be one that this session did not offer. */
   ready(id: number, nowMs: number): ReadyAction {
     const entry = this.#inFlight.get(id);
     if (!entry) {
@@ -121,7 +128,7 @@ export class OfferQueue<T> {
     return 'request';
   }
 
-  /** The answer to a request for a start grant has arrived. Returns the messages that may be sent now. */
+  /** Handles the answer to a request for a start grant. Returns the messages that may be sent now. */
   grantAnswered(id: number, answer: GrantAnswer, reason: string): Release[] {
     const entry = this.#inFlight.get(id);
     if (!entry) return [];
@@ -132,8 +139,8 @@ export class OfferQueue<T> {
   }
 
   /**
-   * Removes canceled transactions: forgets waiting offers, and drops unanswered or started ones. If a start grant is
-   * requested, drops the transaction after the answer. Returns the messages that may be sent now.
+   * Removes canceled transactions: removes waiting offers, and drops unanswered offers and started transactions. If a
+   * start grant is requested, the transaction is dropped after the answer. Returns the messages that may be sent now.
    */
   withdraw(ids: readonly number[], reason: string): Release[] {
     const withdrawn = new Set(ids);
@@ -153,7 +160,7 @@ export class OfferQueue<T> {
     return [...started, ...this.#release()];
   }
 
-  /** The transaction was started in this session without an offer, and is not offered any more. */
+  /** Records that the transaction was started in this session without an offer, so that it is not offered. */
   started(id: number): void {
     this.#pending = this.#pending.filter((p) => p.id !== id);
     this.#inFlight.delete(id);
@@ -166,11 +173,13 @@ export class OfferQueue<T> {
     return undefined;
   }
 
-  /** Removes the offer at that position from memory, except for its id, unless it may stay. */
+  /**
+   * Removes the offer at that position from memory, but not its id, if the offer is large or has too many before it.
+   */
   #trim(position: number): void {
     const one = this.#pending[position];
     if (one?.offer === undefined || position === 0) return;
-    if (position >= limits.maxWholeOffers || this.#isLarge(one.offer)) one.offer = undefined;
+    if (position >= limits.maxOffersInMemory || this.#isLarge(one.offer)) one.offer = undefined;
   }
 
   #release(): Release[] {

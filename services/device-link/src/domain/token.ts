@@ -1,12 +1,12 @@
 import { limits } from './limits.ts';
 
-/** Claims of a headset's token, before it is verified. */
+/** Device and key that a headset's token contains; not verified. */
 export interface TokenClaims {
   readonly deviceId: string;
   readonly keyId: string;
 }
 
-/** Reason to refuse a token, for the headset's engineer. Does not reveal which devices exist. */
+/** A token is refused. The message is for the headset's engineer and does not reveal which devices exist. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }

@@ -12,8 +12,8 @@ import { type DeliveryDeps, localOrForward, type Reached } from './local-or-forw
 type Outcome = NonNullable<MessageInitShape<typeof HandOverOutcomeSchema>['kind']>;
 
 /**
- * Dispatches offers to the headsets' sessions: directly to those of this instance, with one call per instance to the
- * others. An error or a timeout affects only the outcomes of its offers.
+ * Dispatches offers to the headsets' sessions: directly to the sessions of this instance, and with one call per
+ * instance to the sessions of other instances. If a call fails, only the offers in this call fail.
  */
 export function deliver(
   deps: DeliveryDeps & { readonly logger: Logger },
@@ -65,12 +65,12 @@ export function deliver(
     const outcomes = reached.map((r) => (typeof r === 'object' && 'done' in r ? r.done : accepted(0n)));
     await Promise.all(
       [...byPeer].map(async ([address, forwards]) => {
-        const theirs = await forward(
+        const peerOutcomes = await forward(
           address,
           forwards.map(({ i, sessionEpoch }) => ({ ...(handOvers[i] as HandOver), sessionEpoch })),
         );
         forwards.forEach(({ i }, n) => {
-          outcomes[i] = theirs[n] as Outcome;
+          outcomes[i] = peerOutcomes[n] as Outcome;
         });
       }),
     );

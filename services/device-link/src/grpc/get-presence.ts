@@ -7,23 +7,23 @@ export function getPresence(deps: DeliveryDeps): Handlers<typeof DeliveryService
   const { hub, directory } = deps;
   return async ({ deviceIds }) => {
     const sessionEpochs: Record<string, bigint> = {};
-    const asked: string[] = [];
+    const toLookUp: string[] = [];
     for (const deviceId of deviceIds) {
-      const session = deps.alone() ? hub.get(deviceId) : undefined;
+      const session = deps.isOnlyInstance() ? hub.get(deviceId) : undefined;
       if (session) sessionEpochs[deviceId] = BigInt(session.epoch);
-      else asked.push(deviceId);
+      else toLookUp.push(deviceId);
     }
-    if (asked.length === 0) return { sessionEpochs };
+    if (toLookUp.length === 0) return { sessionEpochs };
     const holders =
-      asked.length === 1
-        ? new Map([[asked[0] as string, await directory.holder(asked[0] as string)]])
-        : await directory.holders(asked);
+      toLookUp.length === 1
+        ? new Map([[toLookUp[0] as string, await directory.holder(toLookUp[0] as string)]])
+        : await directory.holders(toLookUp);
     for (const [deviceId, holder] of holders) {
       if (!holder) continue;
-      // The directory's data about this instance may be older than the instance's own.
-      const here = holder.instanceId === directory.instanceId;
-      const session = here ? hub.get(deviceId) : undefined;
-      if (!here) sessionEpochs[deviceId] = BigInt(holder.epoch);
+      // For a session of this instance the hub decides, because the directory may be out of date.
+      const isHere = holder.instanceId === directory.instanceId;
+      const session = isHere ? hub.get(deviceId) : undefined;
+      if (!isHere) sessionEpochs[deviceId] = BigInt(holder.epoch);
       else if (session && session.epoch >= holder.epoch) sessionEpochs[deviceId] = BigInt(session.epoch);
     }
     return { sessionEpochs };

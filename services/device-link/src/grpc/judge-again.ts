@@ -3,8 +3,9 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { type DeliveryDeps, localOrForward } from './local-or-forward.ts';
 
 /**
- * Reconciles a headset's session again, if its epoch is still the same. Returns before the reconciliation. Throws
- * `unavailable` or `deadline_exceeded` if the instance with the session does not answer.
+ * Starts another reconciliation of a headset's session, if the session still has the given epoch. Does not wait until
+ * the reconciliation has ended. Throws `unavailable` or `deadline_exceeded` if the instance with the session does not
+ * answer.
  */
 export function judgeAgain(deps: DeliveryDeps): Handlers<typeof DeliveryService>['judgeAgain'] {
   return async ({ deviceId, sessionEpoch, forwarded }) => {

@@ -5,9 +5,9 @@ import type { Leases } from '../ports.ts';
 
 /**
  * Takes this instance's first lease (rule B5), and removes the leases of dead instances. An earlier instance with the
- * same advertised address is dead. Without an address, the function waits for one lease, and throws ConfigError if
- * another instance without an address is alive. `exclusive`: no other process can open the store, so all other
- * instances are dead.
+ * same advertised address is dead. An instance without an address waits for the duration of a lease, and throws
+ * ConfigError if another instance without an address is alive. `exclusive`: no other process can open the store, so
+ * that all other instances are dead.
  */
 export async function takeFirstLease(
   leases: Leases,
@@ -18,9 +18,9 @@ export async function takeFirstLease(
   const others = await leases.othersAt(self.address);
   await leases.renew();
   if (self.address === '' && !self.exclusive && others.size > 0) {
-    const looks = 10;
-    for (let look = 1; look <= looks && !stopped(); look += 1) {
-      await time.sleep(self.leaseMs / looks, { ref: false });
+    const checks = 10;
+    for (let check = 1; check <= checks && !stopped(); check += 1) {
+      await time.sleep(self.leaseMs / checks, { ref: false });
       await leases.renew();
       const now = await leases.othersAt(self.address);
       if ([...now].some(([id, beat]) => others.get(id) !== beat)) {

@@ -4,7 +4,10 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { EndedSession, SessionDirectory } from '../ports.ts';
 import type { Session } from '../session/session.ts';
 
-/** Reconnect delay of a superseded headset: two headsets with one key rarely displace each other; milliseconds. */
+/**
+ * Reconnect delay of a superseded headset. Long, so that two headsets with one key do not displace each other often;
+ * milliseconds.
+ */
 const supersededRetryMs = 30_000;
 /** Time over which the reconnects of drained headsets are spread; milliseconds. */
 const drainSpreadMs = 1000;
@@ -12,8 +15,11 @@ const drainSpreadMs = 1000;
  * Maximum time that a drain waits for one headset's reports; milliseconds. With the spread and a handshake, the
  * headset is online at another instance within 5 s, and sends unacknowledged reports again there.
  */
-const longestDrainReportsMs = 3000;
-/** How long the hub remembers that a newer session exists, for older sessions that still register; milliseconds. */
+const maxDrainReportsMs = 3000;
+/**
+ * How long the hub remembers that a newer session exists, to close older sessions that finish their registration later;
+ * milliseconds.
+ */
 const supersededMemoryMs = 60_000;
 
 /** The sessions of this instance. The newest session of a headset wins (rule C6). */
@@ -24,9 +30,11 @@ export class SessionHub {
   readonly #sessions = new Map<string, Session>();
   /** Ended sessions whose stream has not ended yet. */
   readonly #closing = new Set<Session>();
-  /** Ended sessions that the directory still contains; released with the next lease at the latest. */
+  /** Ended sessions that the directory still contains; released again after each renewal of the lease. */
   #unreleased = new Map<string, EndedSession>();
-  /** By device: sessions with a lower epoch are superseded, also sessions that still register. */
+  /**
+   * By device: sessions with a lower epoch than `belowEpoch` are superseded, including sessions that still register.
+   */
   readonly #superseded = new Map<string, { belowEpoch: number; untilMs: number }>();
   #draining = false;
   #releasing: Promise<void> | undefined;
@@ -58,7 +66,10 @@ export class SessionHub {
     return this.#sessions.values();
   }
 
-  /** Closes a session that the directory does not contain. `holderEpoch`: the epoch of the session that it contains. */
+  /**
+   * Closes a session that the directory does not contain. `holderEpoch`: epoch of the device's session in the
+   * directory, if any.
+   */
   closeUnlisted(session: Session, holderEpoch = 0): void {
     if (holderEpoch > session.epoch) {
       this.closeBelow(session.deviceId, holderEpoch);
@@ -68,8 +79,8 @@ export class SessionHub {
   }
 
   /**
-   * Adds a registered session, and closes the device's earlier one. If a newer session exists, closes this one and
-   * returns false.
+   * Adds a registered session, and closes the device's earlier session. If the device has a newer session, closes the
+   * given session instead and returns false.
    */
   add(session: Session): boolean {
     const { deviceId, epoch } = session;
@@ -84,7 +95,7 @@ export class SessionHub {
     return true;
   }
 
-  /** Closes the headset's session if its epoch is lower: another instance has a newer session. */
+  /** Closes the headset's session if its epoch is below `belowEpoch`, because another instance has a newer session. */
   closeBelow(deviceId: string, belowEpoch: number): void {
     const known = this.#superseded.get(deviceId)?.belowEpoch ?? 0;
     this.#superseded.set(deviceId, {
@@ -96,7 +107,7 @@ export class SessionHub {
     session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
   }
 
-  /** Removes an ended session here and from the directory. */
+  /** Removes an ended session from the hub, and soon from the directory. */
   ended(session: Session): void {
     const { deviceId, epoch, ackedReportId, unresponsive } = session;
     if (this.#sessions.get(deviceId) === session) this.#sessions.delete(deviceId);
@@ -107,7 +118,7 @@ export class SessionHub {
     this.#releaseSoon();
   }
 
-  /** The stream of a session has ended, after the session's end or before. */
+  /** Called when the stream of a session has ended. Ends the session if it is still open. */
   streamEnded(session: Session): void {
     session.end();
     this.#closing.delete(session);
@@ -157,24 +168,24 @@ export class SessionHub {
   async drain(forMs: number): Promise<void> {
     this.#draining = true;
     const beganMs = this.#time.monotonicNow();
-    const reportsMs = Math.min(longestDrainReportsMs, forMs / 2);
-    let staying = [...this.#sessions.values()];
-    for (const session of staying) session.quiesce();
+    const reportsMs = Math.min(maxDrainReportsMs, forMs / 2);
+    let open = [...this.#sessions.values()];
+    for (const session of open) session.quiesce();
     for (;;) {
       const late = this.#time.monotonicNow() - beganMs >= reportsMs;
-      for (const session of staying) {
+      for (const session of open) {
         if (session.busy && !late) continue;
         session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
       }
-      staying = staying.filter((session) => !session.ended);
-      if (staying.length === 0) break;
+      open = open.filter((session) => !session.ended);
+      if (open.length === 0) break;
       await this.#time.sleep(20, { ref: false });
     }
     const released = (async () => {
       await this.#releasing;
       await this.releaseEnded();
     })();
-    // If the store does not answer, the streams end anyway: the sessions end with the lease.
+    // Does not wait longer for a store that does not answer: sessions that are not released end with the lease.
     const leftMs = forMs - (this.#time.monotonicNow() - beganMs);
     await Promise.race([released, this.#time.sleep(leftMs, { ref: false })]);
   }

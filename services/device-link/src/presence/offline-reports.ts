@@ -19,13 +19,13 @@ export interface OfflineReportsDeps {
   readonly offlineAfterMs: number;
 }
 
-/** Headsets that one publication reports. */
+/** Maximum number of headsets in one publish. */
 const batchSize = 500;
 
 /**
- * Reports headsets as offline (rule A21): the session of a headset has ended, and since then the lease of this
- * instance has been unbroken for the whole time. Each instance counts for the sessions that ended on it, by its own
- * monotonic clock; it takes over the sessions of an instance that it has seen dead for the whole time (ADR 0015).
+ * Reports headsets as offline (rule A21): headsets without a session for `offlineAfterMs`. Each instance measures this
+ * time for the sessions that ended on it, by its own monotonic clock. It reports only if its lease was valid during the
+ * whole time. It takes over the sessions of an instance whose lease has been expired for the whole time (ADR 0015).
  */
 export class OfflineReports {
   readonly #deps: OfflineReportsDeps;
@@ -77,7 +77,7 @@ export class OfflineReports {
     if (ended > 0) logger.warn({ owner, sessions: ended }, 'sessions of a dead instance have ended');
   }
 
-  /** Publishes before it stores: consumers recognise a repeated event by its session epoch. */
+  /** Publishes the ends, then records them as published. Consumers recognize a repeated event by its session epoch. */
   async #publish(due: readonly UnreportedEnd[]): Promise<void> {
     const { log, clock, sessions, logger } = this.#deps;
     const receivedAtMs = BigInt(clock.now());

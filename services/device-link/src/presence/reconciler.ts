@@ -4,20 +4,21 @@ import type { Session } from '../session/session.ts';
 import type { SessionHub } from './hub.ts';
 
 /** Maximum number of sessions that one call reconciles. */
-const mostAtOnce = 200;
+const maxSessionsPerCall = 200;
 
 export interface ReconcilerDeps {
   readonly hub: SessionHub;
   readonly directory: SessionDirectory;
   readonly logger: Logger;
-  readonly monotonic: () => number;
+  /** The monotonic clock; milliseconds. */
+  readonly monotonicNowMs: () => number;
   /** How often a session is reconciled; milliseconds. */
   readonly everyMs: number;
 }
 
 /**
- * Reconciles open sessions periodically, and all of them after this instance's lease lapsed (rule B5). So
- * transactions that could not be dispatched do not wait for a reconnect. Closes sessions that the directory does
+ * Reconciles each open session periodically, and all sessions after this instance's lease has expired (rule B5), so
+ * that transactions that could not be dispatched do not wait for a reconnect. Closes sessions that the directory does
  * not contain.
  */
 export class Reconciler {
@@ -28,7 +29,7 @@ export class Reconciler {
     this.#deps = deps;
   }
 
-  /** Makes all sessions due: while the lease had lapsed, other instances treated the headsets as offline. */
+  /** Makes all sessions due, because other instances treated the headsets as offline while the lease had expired. */
   makeAllDue(): void {
     for (const session of this.#deps.hub.all()) session.makeReconciliationDue();
   }
@@ -48,11 +49,11 @@ export class Reconciler {
 
   async #reconcileSome(): Promise<void> {
     const { hub, directory, everyMs } = this.#deps;
-    const before = this.#deps.monotonic() - everyMs;
+    const before = this.#deps.monotonicNowMs() - everyMs;
     const due: Session[] = [];
     for (const session of hub.all()) {
       if (session.online && session.reconciledAtMs <= before) due.push(session);
-      if (due.length === mostAtOnce) break;
+      if (due.length === maxSessionsPerCall) break;
     }
     if (due.length === 0) return;
     const holders = await directory.holders(due.map((session) => session.deviceId));

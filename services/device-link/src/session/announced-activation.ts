@@ -1,17 +1,18 @@
 import type { Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { operationOf } from '@headset-cloud/proto/operations.ts';
 
-/** An offer that was sent and not started, and whose activation was not announced when it was sent. */
+/** An offer that was sent and not started. When it was sent, its activation was not announced. */
 interface Unannounced {
   readonly epoch: bigint;
-  /** The operation changes the activation, so its start announces the activation. */
+  /** True if the operation changes the activation, so that its start announces the new activation. */
   readonly changes: boolean;
 }
 
 /**
  * The activation that the session has announced to the headset: by its welcome, or by the start of an `activate`,
- * `deactivate` or `reset`. An offer announces nothing, because it may be canceled. Then the headset still stores the
- * previous application's data, and work of a newer activation must not start (rule A7).
+ * `deactivate` or `reset`. An offer of these operations announces nothing, because it may be canceled. Before the
+ * headset knows its new activation, it still has the data of the previous application, so that no operation of the new
+ * activation may start (rule A7).
  */
 export class AnnouncedActivation {
   /** Undefined: the welcome contained no activation. */
@@ -26,7 +27,7 @@ export class AnnouncedActivation {
     this.#epoch = welcomed ?? 0n;
   }
 
-  /** An offer was sent. */
+  /** Records that an offer was sent. */
   offered({ transactionId, activationEpoch: epoch, operation }: Offer): void {
     if (this.#welcomed !== undefined && epoch <= this.#epoch) return;
     const kind = operation?.kind.case;
@@ -35,15 +36,15 @@ export class AnnouncedActivation {
     this.#unannounced.set(Number(transactionId), { epoch, changes });
   }
 
-  /** The transaction ended without a start. */
+  /** Records that the transaction ended without a start. */
   dropped(id: number): void {
     this.#unannounced?.delete(id);
   }
 
   /**
-   * Returns whether the transaction's start may be sent now. The start of a change announces its activation. A
-   * transaction that this session did not offer was offered before the welcome: it may start if the welcome
-   * contained an activation.
+   * Returns whether the transaction's start may be sent now. The start of an operation that changes the activation
+   * announces the new activation. A transaction that this session did not offer is older than the welcome: it may start
+   * if the welcome contained an activation.
    */
   start(id: number): boolean {
     const offer = this.#unannounced?.get(id);

@@ -5,12 +5,12 @@ import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Limiter } from '../calls/limiter.ts';
 
-/** Reads a headset's activation for the welcome; undefined: the activation cannot be read now. */
+/** Reads a headset's activation for the welcome. Returns undefined if the activation cannot be read now. */
 export type ActivationReader = (deviceId: string) => Promise<CurrentActivation | undefined>;
 
 /**
- * Reads headsets' activations from devices (rule A7). The reader never throws, and returns within the deadline,
- * which includes the wait for the limiter, because a session may begin without the activation. The activation
+ * Creates the reader of headsets' activations from devices (rule A7). The reader never throws, and returns within the
+ * deadline, even if the limiter makes the call wait: a session can begin without the activation. The activation
  * contains the client secret and is never logged.
  */
 export function createActivationReader(deps: {
@@ -23,17 +23,17 @@ export function createActivationReader(deps: {
 }): ActivationReader {
   const { devices, limiter, logger, deadlineMs, time = systemTime } = deps;
   return (deviceId) => {
-    const given = new AbortController();
-    const late = new Promise<undefined>((resolve) => {
-      given.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    const deadline = new AbortController();
+    const timedOut = new Promise<undefined>((resolve) => {
+      deadline.signal.addEventListener('abort', () => resolve(undefined), { once: true });
     });
-    const timer = time.setTimeout(() => given.abort(), deadlineMs);
-    const asked = limiter(async () => {
+    const timer = time.setTimeout(() => deadline.abort(), deadlineMs);
+    const read = limiter(async () => {
       // The deadline passed while the call waited for the limiter.
-      if (given.signal.aborted) return undefined;
+      if (deadline.signal.aborted) return undefined;
       const { activation } = await devices.getCurrentActivation(
         { deviceId },
-        { deadlineMs, signal: given.signal },
+        { deadlineMs, signal: deadline.signal },
       );
       return activation;
     }).catch((error) => {
@@ -43,6 +43,6 @@ export function createActivationReader(deps: {
       );
       return undefined;
     });
-    return Promise.race([asked, late]).finally(() => time.clearTimer(timer));
+    return Promise.race([read, timedOut]).finally(() => time.clearTimer(timer));
   };
 }

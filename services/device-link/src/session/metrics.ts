@@ -56,7 +56,7 @@ export function createSessionMetrics(
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   });
-  // The children of the labels are created once, because they are counted for each message.
+  // The counters of all label values are created once, because each message increments one.
   const children = <K extends string>(direction: string, kinds: readonly K[]) =>
     Object.fromEntries(kinds.map((kind) => [kind, messages.labels(direction, kind)])) as Record<
       K,

@@ -65,7 +65,7 @@ describe('offers whose operations are read just before they are sent', () => {
 
   it('include dispatched operations that are too large to stay in memory', async () => {
     const window = range(1, limits.maxInFlightOffers);
-    const text = 'x'.repeat(limits.maxWholeOfferBytes);
+    const text = 'x'.repeat(limits.maxOfferBytesInMemory);
     const large = (id: number) => ({
       transactionId: BigInt(id),
       operation: { kind: { case: 'command' as const, value: { package: text } } },

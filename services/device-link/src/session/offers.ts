@@ -25,12 +25,12 @@ export interface OffersDeps {
 const retryAfterFailureMs = 30_000;
 const endedReason = 'The transaction is over.';
 
-const isLarge = (offer: Offer) => toBinary(OfferSchema, offer).length > limits.maxWholeOfferBytes;
+const isLarge = (offer: Offer) => toBinary(OfferSchema, offer).length > limits.maxOfferBytesInMemory;
 
 /**
- * Sends one session its operations. Sends offers in order, from reconciliations and from Deliver; requests a start
- * grant for each `ready`; sends `start`, `drop` or `revoke` by its answer. Sends nothing before the first
- * reconciliation (rule B1).
+ * Sends the operations of one session. Sends the offers of reconciliations and of Deliver in order. Requests a start
+ * grant for each `ready`, and sends `start`, `drop` or `revoke`, as transactions answers. Sends nothing before the
+ * first reconciliation (rule B1).
  */
 export class Offers {
   readonly #session: SessionContext;
@@ -38,15 +38,16 @@ export class Offers {
   readonly #deps: OffersDeps;
   readonly #queue = new OfferQueue<Offer>(isLarge);
   readonly #sequencer = new OfferSequencer<Offer | undefined>((offer, position) =>
-    position < limits.maxWholeOffers && offer && !isLarge(offer) ? offer : undefined,
+    position < limits.maxOffersInMemory && offer && !isLarge(offer) ? offer : undefined,
   );
   readonly #traces = new Traces();
   readonly #grants: StartGrants;
   #activation = new AnnouncedActivation(undefined);
   #online = false;
   #reconciling = false;
-  /** Transactions has announced more offers, and no reconciliation that began since has succeeded. */
+  /** True if transactions has announced more offers, and no reconciliation that began after that has succeeded. */
   #more = false;
+  /** True while operations that are not in memory are read. */
   #reading = false;
   /** Time of the last reconciliation, by the monotonic clock; milliseconds. */
   reconciledAtMs = 0;
@@ -82,7 +83,8 @@ export class Offers {
     this.#activation = new AnnouncedActivation(welcomedEpoch);
     const found = await retryWhile(
       isAlive,
-      () => this.#transactions.reconcileFirst({ held: hello.held, afterUnresponsive }, this.#begin),
+      () =>
+        this.#transactions.reconcileFirst({ held: hello.held, afterUnresponsive }, this.#beginReconciliation),
       (error, attempt) => logFailure('the first reconciliation failed', error, attempt),
     );
     if (!found || !isAlive()) return;
@@ -96,22 +98,22 @@ export class Offers {
     for (const { transactionId, reason } of found.revocations) {
       send({ case: 'revoke', value: { transactionId, reason } });
     }
-    this.reconciledAtMs = this.#monotonic();
+    this.reconciledAtMs = this.#nowMs();
     this.#online = true;
-    this.#addFound(found);
+    this.#addOffers(found);
     for (const id of this.#grants.takeEarly()) this.ready(id);
   }
 
   /**
-   * Reconciles the session again (rule B5), so that transactions that were not offered in this session are offered.
-   * Never throws; retries a little later after an error.
+   * Reconciles the session again (rule B5), which offers transactions that were not offered in this session. Never
+   * throws. After an error, retries at once with a backoff if offers are missing, otherwise after 30 s.
    */
   async reconcile(): Promise<void> {
     if (this.#reconciling) return;
     this.#reconciling = true;
     for (let attempt = 1; ; attempt += 1) {
-      const now = this.#monotonic();
-      this.reconciledAtMs = now;
+      const nowMs = this.#nowMs();
+      this.reconciledAtMs = nowMs;
       const more = this.#more;
       this.#more = false;
       try {
@@ -121,10 +123,11 @@ export class Offers {
         this.#more ||= more;
         this.#sequencer.failed();
         this.#session.logFailure('a repeated reconciliation failed', error, attempt);
-        this.reconciledAtMs = now - this.#deps.reconcileEveryMs + retryAfterFailureMs;
-        if (this.#missesSome) await systemTime.sleep(backoffMs(attempt, callBackoff), { ref: false });
+        // The next periodic reconciliation follows after `retryAfterFailureMs`.
+        this.reconciledAtMs = nowMs - this.#deps.reconcileEveryMs + retryAfterFailureMs;
+        if (this.#missesOffers) await systemTime.sleep(backoffMs(attempt, callBackoff), { ref: false });
       }
-      if (!this.#missesSome) break;
+      if (!this.#missesOffers) break;
     }
     this.#reconciling = false;
   }
@@ -146,17 +149,17 @@ export class Offers {
       this.flush();
       return;
     }
-    this.#catchUp();
+    this.#reconcileIfOffersMissing();
     if (taken === 'waits') return;
     throw new DomainError('unavailable', 'Too many transactions wait for this headset.', {
       retryAfterMs: 1000,
     });
   }
 
-  /** Transactions has offers that a current reconciliation may miss: reconciles again. */
+  /** Reconciles again, because transactions has offers that the last or current reconciliation may not return. */
   hasMore(): void {
     this.#more = true;
-    this.#catchUp();
+    this.#reconcileIfOffersMissing();
   }
 
   /** Drops canceled transactions, including started ones. */
@@ -165,10 +168,10 @@ export class Offers {
     this.#sendReleased(this.#queue.withdraw(ids, reason));
   }
 
-  /** The headset is ready to start a transaction: requests the start grant (rule B1). */
+  /** Handles a ready: requests the start grant (rule B1). */
   ready(id: number): void {
     if (!this.#online) this.#grants.keepEarly(id);
-    else if (this.#queue.ready(id, this.#monotonic()) === 'request') {
+    else if (this.#queue.ready(id, this.#nowMs()) === 'request') {
       void this.#grants.request(id, ({ answer, reason }) => {
         this.#sendReleased(this.#queue.grantAnswered(id, answer, reason));
         this.flush();
@@ -180,43 +183,43 @@ export class Offers {
   flush(): void {
     if (!this.#online) return;
     this.#sendOffers();
-    this.#catchUp();
+    this.#reconcileIfOffersMissing();
   }
 
-  /** Called just before a reconciliation; returns false if the session has ended. */
-  readonly #begin = (): boolean => {
+  /** Prepares a reconciliation; called just before the call. Returns false if the session has ended. */
+  readonly #beginReconciliation = (): boolean => {
     if (!this.#session.isAlive()) return false;
     this.#sequencer.begin();
     return true;
   };
 
   async #reconcileOnce(): Promise<void> {
-    const found = await this.#transactions.reconcileAgain(this.#begin);
+    const found = await this.#transactions.reconcileAgain(this.#beginReconciliation);
     if (!found || !this.#session.isAlive()) return;
     this.withdraw(found.dropTransactionIds.map(Number), endedReason);
-    this.#addFound(found);
+    this.#addOffers(found);
   }
 
-  /** True if transactions has offers that this session does not have, and the queue has space. */
-  get #missesSome(): boolean {
+  /** True if transactions has, or may have, offers that this session does not have and can accept now. */
+  get #missesOffers(): boolean {
     if (!this.#session.isAlive()) return false;
     const hasSpace = this.#queue.pendingCount <= limits.maxPendingOffers / 2;
     return this.#more || this.#sequencer.waitingCount > 0 || (this.#sequencer.behind && hasSpace);
   }
 
-  #catchUp(): void {
-    if (this.#online && this.#missesSome) void this.reconcile();
+  #reconcileIfOffersMissing(): void {
+    if (this.#online && this.#missesOffers) void this.reconcile();
   }
 
-  #monotonic(): number {
+  #nowMs(): number {
     return monotonicMs(this.#deps.clock);
   }
 
   /** Queues the offers of a reconciliation up to the limit; a later reconciliation returns the others. */
-  #addFound({ offers, judgedThroughId }: HeadsetOnlineResponse): void {
+  #addOffers({ offers, judgedThroughId }: HeadsetOnlineResponse): void {
     const knows = (id: number) => this.#queue.knows(id);
     const unknown = offers.filter((offer) => !knows(Number(offer.transactionId)));
-    const space = limits.maxPendingOffers - this.#queue.pendingCount;
+    const space = Math.max(0, limits.maxPendingOffers - this.#queue.pendingCount);
     for (const offer of unknown.slice(0, space)) {
       this.#queue.add(Number(offer.transactionId), offer.operation && offer);
     }
@@ -228,7 +231,7 @@ export class Offers {
   #sendOffers(): void {
     const { isAlive, flow, send } = this.#session;
     while (isAlive() && !flow.blocked) {
-      const offer = this.#queue.next(this.#monotonic());
+      const offer = this.#queue.next(this.#nowMs());
       if (!offer) {
         this.#readMissing();
         return;
@@ -256,7 +259,7 @@ export class Offers {
     this.#reading = false;
     if (!answer || !isAlive()) return;
     const offers = new Map(answer.offers.map((offer) => [Number(offer.transactionId), offer]));
-    this.#queue.read(ids.slice(0, answer.answered), offers);
+    this.#queue.storeRead(ids.slice(0, answer.answered), offers);
     this.flush();
   }
 
@@ -274,7 +277,7 @@ export class Offers {
     if (released.length > 0) this.flush();
   }
 
-  /** Sends a start, or ends the session if the welcome must announce the activation first (rule A7). */
+  /** Sends a start. If a welcome must announce the activation first, ends the session instead (rule A7). */
   #start(transactionId: bigint): void {
     if (this.#activation.start(Number(transactionId))) {
       this.#session.send({ case: 'start', value: { transactionId } });

@@ -8,7 +8,7 @@ type Body =
   | { readonly case: 'hello'; readonly value: Hello }
   | { readonly case: 'report'; readonly value: Report };
 
-/** The cloud's data at the begin of a session; published with the hello. */
+/** Data of the cloud at the start of a session; published with the hello. */
 export interface SessionBegin {
   /** The device's activation epoch; absent if the activation could not be read. */
   readonly activationEpoch?: bigint | undefined;
@@ -24,14 +24,14 @@ export interface ReportEvent {
 }
 
 /**
- * Returns the event of a hello or a report. Most reports are about transactions, and only one service consumes these,
- * so they have a topic of their own.
+ * Returns the event of a hello or a report. Reports about transactions have their own topic, because they are the most
+ * frequent reports, and only the service transactions consumes them.
  */
 export function reportEvent(
   session: { readonly deviceId: string; readonly epoch: number },
   receivedAtMs: number,
   body: Body,
-  /** Of the transaction that the report is about; empty without a transaction or a trace. */
+  /** Trace context of the transaction that the report is about; empty without a transaction or a trace. */
   traceparent: string,
   begin: SessionBegin = {},
 ): ReportEvent {
@@ -45,7 +45,7 @@ export function reportEvent(
   });
   const headers: Record<string, string> = {};
   if (traceparent) headers['traceparent'] = traceparent;
-  // Consumers skip fields that this version does not know, instead of waiting for an upgrade.
+  // With this header, consumers skip fields that they do not know, instead of waiting for an upgrade.
   if (unknownIn(DeviceReportEventSchema, event)) headers[foreignContentHeader] = 'headset';
   const value = toBinary(DeviceReportEventSchema, event);
   return { topics: topicsOf(body), event: { key: session.deviceId, value, headers } };

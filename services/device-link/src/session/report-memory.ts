@@ -2,15 +2,15 @@
 const overheadBytes = 1024;
 
 /**
- * Memory budget for the reports of all sessions of an instance that wait for the log. During a long outage of the
- * log, thousands of sessions together would exceed the process's memory with the limit of a session alone.
+ * Memory budget for all reports of an instance that wait for the log. The limit of each session alone is not enough:
+ * during a long outage of the log, thousands of sessions together would exceed the memory of the process.
  */
 export class ReportMemory {
-  readonly #most: number;
+  readonly #limitBytes: number;
   #bytes = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
   }
 
   /** Reserved memory; bytes. */
@@ -18,9 +18,9 @@ export class ReportMemory {
     return this.#bytes;
   }
 
-  /** True: a session with reports in the queue stops reading. A session without any may still read one. */
+  /** True: a session with queued reports stops reading. A session without queued reports may read one more. */
   get full(): boolean {
-    return this.#bytes >= this.#most;
+    return this.#bytes >= this.#limitBytes;
   }
 
   reserve(bytes: number): void {

@@ -24,8 +24,8 @@ interface Queued {
 
 /**
  * Publishes one session's hello and reports to the log, in order, and acknowledges a report when the log has stored
- * it (rule B2). One publish runs at a time, with all reports that have arrived since the last one; a failed publish
- * is repeated. The stream is not read while the session's queue or the instance's memory budget is full.
+ * it (rule B2). One publish runs at a time, with the reports that have arrived in the meantime; a failed publish is
+ * repeated. The stream is not read while the session's queue or the instance's memory budget is full.
  */
 export class Reports {
   readonly #session: SessionContext;
@@ -55,13 +55,16 @@ export class Reports {
     return this.#ackedReportId;
   }
 
-  /** Publishes the hello, with what the cloud knew when the session began, at `nowMs`. */
+  /** Publishes the hello with the cloud's data at the start of the session. `nowMs`: time of arrival of the hello. */
   takeHello(hello: Hello, begin: SessionBegin, nowMs: number): void {
     const body = { case: 'hello', value: hello } as const;
     this.#push({ report: reportEvent(this.#session, nowMs, body, '', begin), reportId: 0 });
   }
 
-  /** `traceparent`: of the transaction that the report is about; empty without a transaction or a trace. */
+  /**
+   * Publishes a report, or acknowledges it again if the log has it. `traceparent`: trace context of the transaction
+   * that the report is about; empty without a transaction or a trace.
+   */
   take(report: Report, traceparent: string): void {
     const reportId = Number(report.reportId);
     if (reportId > this.#highestId) {
@@ -72,10 +75,10 @@ export class Reports {
     } else if (reportId <= this.#ackedReportId) {
       this.#acknowledge(this.#ackedReportId);
     }
-    // Otherwise the report is in the queue, and is acknowledged with the reports before it.
+    // Otherwise the report is already in the queue, and is acknowledged when it is published.
   }
 
-  /** The headset reads again. */
+  /** Called when the headset reads again: sends the acknowledgement that is due. */
   drained(): void {
     if (this.#ackDue === 0) return;
     const due = this.#ackDue;
@@ -131,11 +134,12 @@ export class Reports {
         this.#ackedReportId = last;
         this.#acknowledge(last);
       }
-      // A session with an empty queue continues to read even if the budget is full: nothing else would resume it.
+      // A session with an empty queue must continue to read, even if the budget is full: only its own publishes resume
+      // it.
       if (this.#queue.length === 0 || (!reportMemory.full && !this.#exceeds(0.5))) this.#setFull(false);
     }
     this.#publishing = false;
-    // After the end of the session, the headset sends unpublished reports again in its next one.
+    // The session has ended. The headset sends its unpublished reports again in the next session.
     if (!isAlive()) this.#release(this.#queue.splice(0));
   }
 

@@ -8,7 +8,7 @@ export type Outgoing = Extract<
   { case: string }
 >;
 
-/** Interface of the session for its offers, reports and URL requests. */
+/** The part of the session that its offers, reports and URL requests use. */
 export interface SessionContext {
   readonly deviceId: string;
   /** The session epoch. */
@@ -18,8 +18,8 @@ export interface SessionContext {
   readonly send: (message: Outgoing) => void;
   readonly isAlive: () => boolean;
   /**
-   * Ends the session as soon as the next welcome can contain the activation. Accepted transactions start in the next
-   * session. May be called several times.
+   * Ends the session as soon as the activation can be read for the next welcome. Transactions with a start grant start
+   * in the next session. Repeated calls have no effect.
    */
   readonly reconnectForWelcome: () => void;
   /** Logs the first failure and every tenth, because an unavailable service fails for all sessions. */

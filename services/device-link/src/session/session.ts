@@ -19,7 +19,7 @@ import { checkReport, checkUrlRequest, transactionId } from '../domain/messages.
 import type { TokenClaims } from '../domain/token.ts';
 import type { Registration } from '../ports.ts';
 import { FlowControl } from '../transport/flow-control.ts';
-import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from '../transport/wire.ts';
+import { type Incoming, type LinkCall, resetStream, UnreadableMessage } from '../transport/wire.ts';
 import type { ActivationReader } from './current-activation.ts';
 import { Offers, type OffersDeps } from './offers.ts';
 import { transactionOf } from './report-event.ts';
@@ -43,9 +43,12 @@ export interface SessionDeps extends OffersDeps, ReportsDeps {
   readonly onEnded: (session: Session) => void;
 }
 
-/** Share of the maximum age at which the first sessions end, so that headsets do not reconnect at the same time. */
-const leastShareOfAge = 0.8;
-/** Maximum reconnect delay after a session that reached its age; milliseconds. */
+/**
+ * Minimum share of the maximum age. Each session ends at a random age above this share, so that headsets do not
+ * reconnect at the same time.
+ */
+const minAgeShare = 0.8;
+/** Maximum reconnect delay after a session that has reached its maximum age; milliseconds. */
 const agedRetryMs = 1000;
 /** Minimum reconnect delay after the removal of a key; the maximum is five times as long; milliseconds. */
 const keyRemovedRetryMs = 1000;
@@ -61,9 +64,9 @@ export class Session implements SessionContext {
   readonly epoch: number;
   readonly flow: FlowControl;
   /** From this time on the session ends as soon as no report is being published; by the monotonic clock. */
-  readonly #oldAtMs: number;
+  readonly #endIfIdleAtMs: number;
   /** At this time the session ends in any case; by the monotonic clock. */
-  readonly #tooOldAtMs: number;
+  readonly #endAtMs: number;
   readonly #call: LinkCall;
   readonly #deps: SessionDeps;
   readonly #transactions: TransactionsClient;
@@ -83,8 +86,8 @@ export class Session implements SessionContext {
     this.epoch = epoch;
     this.#deps = deps;
     const nowMs = monotonicMs(deps.clock);
-    this.#tooOldAtMs = nowMs + deps.ageMs;
-    this.#oldAtMs = nowMs + deps.ageMs * (leastShareOfAge + Math.random() * (1 - leastShareOfAge));
+    this.#endAtMs = nowMs + deps.ageMs;
+    this.#endIfIdleAtMs = nowMs + deps.ageMs * (minAgeShare + Math.random() * (1 - minAgeShare));
     this.flow = new FlowControl(call, deps.clock);
     this.#transactions = new TransactionsClient(deps.transactions, deps.reconciliationLimiter, this);
     this.#offers = new Offers(this, this.#transactions, deps);
@@ -137,7 +140,7 @@ export class Session implements SessionContext {
     return this.#offers.reconciledAtMs;
   }
 
-  /** The reconciler reconciles the session next, whatever the time of the last reconciliation. */
+  /** Makes the next run of the reconciler reconcile this session. */
   makeReconciliationDue(): void {
     this.#offers.reconciledAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -153,7 +156,8 @@ export class Session implements SessionContext {
     sharedIdentity: boolean,
   ): void {
     this.#transactions.setHello(hello);
-    // One time for both: a time that the headset derives from the welcome is never before its hello.
+    // The welcome and the hello event have the same time: a headset that sets its clock by the welcome never reports a
+    // time before its hello.
     const nowMs = this.#deps.clock.now();
     this.flow.open(() => this.#drained());
     this.send({
@@ -171,7 +175,7 @@ export class Session implements SessionContext {
     this.flow.read();
   }
 
-  /** Handles a message after the hello. Returns the reason if the message breaks the protocol. */
+  /** Handles a message after the hello. Returns the problem if the message violates the protocol. */
   receive(message: Incoming): string | undefined {
     if (this.#ended) return undefined;
     if (message instanceof UnreadableMessage) return message.reason;
@@ -219,7 +223,7 @@ export class Session implements SessionContext {
     if (!this.#ended) this.#offers.withdraw(ids, reason);
   }
 
-  /** Transactions has offers that the last reconciliation did not return: reconciles again. */
+  /** Reconciles again, because transactions has offers that the last reconciliation did not return. */
   hasMore(): void {
     if (!this.#ended) this.#offers.hasMore();
   }
@@ -229,23 +233,26 @@ export class Session implements SessionContext {
     return this.#offers.reconcile();
   }
 
-  /** Called about every second: closes a session that is past a deadline, resets the stream of an ended one. */
+  /** Called about every second: closes the session after a deadline, and resets the stream of an ended session. */
   sweep(): void {
     const nowMs = monotonicMs(this.#deps.clock);
     if (this.#ended) {
-      if (nowMs >= this.#resetAtMs) cutOff(this.#call);
+      if (nowMs >= this.#resetAtMs) resetStream(this.#call);
       return;
     }
-    if (nowMs >= this.#tooOldAtMs || (nowMs >= this.#oldAtMs && !this.busy)) {
-      this.#deps.logger.debug({ deviceId: this.deviceId, epoch: this.epoch }, 'the session has its full age');
+    if (nowMs >= this.#endAtMs || (nowMs >= this.#endIfIdleAtMs && !this.busy)) {
+      this.#deps.logger.debug(
+        { deviceId: this.deviceId, epoch: this.epoch },
+        'closing session: maximum age reached',
+      );
       this.close(GoAwayReason.DRAINING, Math.random() * agedRetryMs);
       return;
     }
-    const overdueBefore = nowMs - this.#deps.offerDeadlineMs;
-    const unanswered = this.#offers.oldestUnansweredMs;
-    const silent =
-      unanswered !== undefined && unanswered <= overdueBefore && this.flow.listeningSince(overdueBefore);
-    if (silent || this.flow.blockedSince(overdueBefore)) {
+    const overdueAtMs = nowMs - this.#deps.offerDeadlineMs;
+    const unansweredMs = this.#offers.oldestUnansweredMs;
+    const doesNotAnswer =
+      unansweredMs !== undefined && unansweredMs <= overdueAtMs && this.flow.listeningSince(overdueAtMs);
+    if (doesNotAnswer || this.flow.blockedSince(overdueAtMs)) {
       this.#deps.logger.warn({ deviceId: this.deviceId, epoch: this.epoch }, 'headset does not answer');
       this.close(GoAwayReason.UNRESPONSIVE, 1000 + Math.random() * 4000);
     }
@@ -274,8 +281,8 @@ export class Session implements SessionContext {
   }
 
   /**
-   * Ends the session: nothing more is sent or published. The stream is reset after a grace time, because a headset
-   * that does not read does not read the end of its stream either.
+   * Ends the session: no message is sent and no report is published after this. The stream is reset after a grace time,
+   * because a headset that does not read messages does not read the end of the stream either.
    */
   end(): void {
     if (this.#ended) return;
@@ -292,7 +299,7 @@ export class Session implements SessionContext {
     this.#reports.take(report, this.#offers.traceOf(about));
   }
 
-  /** Waits until the activation can be read, because the next welcome would otherwise lack it again. */
+  /** Ends the session after the activation could be read, so that the next welcome will probably contain it. */
   async #reconnectForWelcome(): Promise<void> {
     this.#reconnecting = true;
     await retryWhile(

@@ -42,8 +42,8 @@ export class StartGrants {
   }
 
   /**
-   * Requests a grant until there is an answer, since only an answer ends the request (rule B1). Calls `answered`
-   * unless the session has ended.
+   * Requests a start grant, with retries until there is an answer, because only an answer ends the offer (rule B1).
+   * Then calls `answered`, unless the session has ended.
    */
   async request(id: number, answered: (grant: StartGrant) => void): Promise<void> {
     const { flow, isAlive, logFailure } = this.#session;

@@ -36,14 +36,14 @@ export class TransactionsClient {
     this.#session = { deviceId: session.deviceId, sessionEpoch: BigInt(session.epoch) };
   }
 
-  /** Stores the headset's versions and abilities, which further calls contain. */
+  /** Stores the headset's versions and abilities, which are sent with later calls. */
   setHello(hello: Hello): void {
     this.#clientVersion = hello.clientVersion;
     this.#knowsRevoke = hello.knowsRevoke;
     this.#firmwareVersion = hello.firmwareVersion;
   }
 
-  /** Stores the firmware version of an inventory report, which further start grants are decided by. */
+  /** Stores the firmware version of an inventory report, which is sent with later requests for start grants. */
   reportFirmware(version: string): void {
     this.#firmwareVersion = newerFirmware(this.#firmwareVersion, version);
   }
@@ -65,13 +65,15 @@ export class TransactionsClient {
     return this.#headsetOnline({ again: true, afterUnresponsive: this.#afterUnresponsive }, begin);
   }
 
-  /** Reads the operations that a reconciliation left out, for as many of the ids as fit into one response. */
+  /** Reads offers with their operations. The response contains the offers of as many ids as fit into one message. */
   readOffers(ids: readonly number[]): Promise<ReadOffersResponse> {
     const { deviceId } = this.#session;
     return this.#limiter(() => this.#transactions.readOffers({ deviceId, transactionIds: ids.map(BigInt) }));
   }
 
-  /** Requests a start grant. `parent`: trace context of the call that created the transaction; empty without a trace. */
+  /**
+   * Requests a start grant. `parent`: trace context of the call that created the transaction; empty without a trace.
+   */
   async requestStartGrant(id: number, parent: string): Promise<StartGrant> {
     const accept = () =>
       this.#transactions.accept({
@@ -84,7 +86,10 @@ export class TransactionsClient {
     return { answer: this.#grant(answer), reason: answer.dropReason };
   }
 
-  /** A client without support for revoke gets start instead: the transaction that it has started continues (rule A11). */
+  /**
+   * Converts the answer of transactions. A client without support for revoke gets `start` instead, so that the
+   * transaction that it has started continues (rule A11).
+   */
   #grant({ start, revoke }: AcceptResponse): GrantAnswer {
     if (revoke) return this.#knowsRevoke ? 'revoke' : 'start';
     return start ? 'start' : 'drop';

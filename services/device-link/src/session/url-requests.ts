@@ -25,19 +25,19 @@ export interface UrlServices {
 const uploadDeadlineMs = 20_000;
 /** Retry delay of a headset with too many open requests; milliseconds. */
 const busyRetryMs = 1000;
-/** Retry delay if the service's error contains none; milliseconds. */
-const awayRetryMs = 3000;
+/** Retry delay if a service is unavailable and its error contains no delay; milliseconds. */
+const unavailableRetryMs = 3000;
 
 /**
  * Answers one session's requests for URLs. Nothing is stored: the headset repeats open requests in its next session.
- * Each request is answered within its deadline. Requests beyond the limit of open ones are answered at once, with a
- * retry delay.
+ * Each request is answered within its deadline. If too many requests are open, a new request is answered at once, with
+ * a retry delay.
  */
 export class UrlRequests {
   readonly #session: Pick<SessionContext, 'deviceId' | 'send' | 'logFailure'>;
   readonly #services: UrlServices;
   readonly #open = new Map<bigint, AbortController>();
-  /** Ids of the last answered requests: a repeated request may have crossed its answer. */
+  /** Ids of the last answered requests: the headset may have repeated a request before it got the answer. */
   readonly #answered = new Set<bigint>();
   #failures = 0;
 
@@ -47,7 +47,7 @@ export class UrlRequests {
   }
 
   /**
-   * Answers a request once, unless the session ends before. A request with the id of an earlier one is a repetition
+   * Answers a request once, unless the session ends first. A request with the id of an earlier request is a repetition
    * (protocol page, "Addresses") and is ignored.
    */
   take(request: UrlRequest): void {
@@ -70,7 +70,10 @@ export class UrlRequests {
     for (const ended of this.#open.values()) ended.abort();
   }
 
-  /** Sends an answer and stores its id. No more repetitions can arrive than a headset may have open requests. */
+  /**
+   * Sends an answer and stores the id of the request. Stores as many ids as a headset may have open requests, because
+   * only these requests can be repeated.
+   */
   #send(requestId: bigint, answer: Answer): void {
     this.#session.send({ case: 'urlAnswer', value: { requestId, ...answer } });
     this.#answered.add(requestId);
@@ -90,7 +93,7 @@ export class UrlRequests {
         this.#failures += 1;
         this.#session.logFailure('a URL could not be requested', error, this.#failures);
       }
-      return unavailable((error as { retryAfterMs?: number }).retryAfterMs ?? awayRetryMs);
+      return unavailable((error as { retryAfterMs?: number }).retryAfterMs ?? unavailableRetryMs);
     }
   }
 
@@ -117,7 +120,7 @@ export class UrlRequests {
 /** Converts a service's response to an answer with either a URL or a refusal. */
 function answered(found: { url: string; expiresAtMs: bigint; refusal: UrlRefusal }): Answer {
   const { url, expiresAtMs, refusal } = found;
-  if (refusal === UrlRefusal.UNAVAILABLE) return unavailable(awayRetryMs);
+  if (refusal === UrlRefusal.UNAVAILABLE) return unavailable(unavailableRetryMs);
   if (refusal !== UrlRefusal.UNSPECIFIED) return { refusal };
   return url ? { url, expiresAtMs } : { refusal: UrlRefusal.NOT_FOUND };
 }

@@ -4,15 +4,18 @@ import type { EndedSessions, UnreportedEnd } from '../ports.ts';
 
 /** Fields of a `sessions` document whose session has ended, beside those of the directory. */
 export interface EndedFields {
-  /** The instance that counts the time without a session; absent during a session, and after the end was published. */
+  /**
+   * The instance that measures the time without a session; absent during a session, and after the end was published. At
+   * first the instance on which the session ended.
+   */
   endedOn?: string;
-  /** Start of the counted time, by the monotonic clock of that instance; milliseconds. */
+  /** Start of the measured time, by the monotonic clock of the instance `endedOn`; milliseconds. */
   awayFromMs?: number;
   /** When the session ended, or its instance was found dead; milliseconds since 1970. */
   endedAtMs?: number;
   /**
-   * Written and read by release 0.1.0, which may run beside this one: `held` with a session, below 0 when it has
-   * ended, above 0 while that release counts.
+   * Written and read by release 0.1.0, which may run at the same time: `awayDuringSession` during a session, negative
+   * after its end, positive while an instance of release 0.1.0 measures the time.
    */
   away?: number;
 }
@@ -25,25 +28,25 @@ interface SessionDocument extends EndedFields {
   since?: Date;
 }
 
-/** `away` of a document that has a session. */
-export const held = 0;
+/** Value of `away` during a session. */
+export const awayDuringSession = 0;
 
-/** Made by step 1 (steps.ts), beside the directory's; `offlineCount` is release 0.1.0's. */
+/** Indexes of step 1 (steps.ts). The collection `offlineCount` is used only by release 0.1.0. */
 export const endedSessionIndexes: Readonly<Record<string, IndexDescription[]>> = {
   sessions: [
     { key: { away: 1 }, name: 'away', sparse: true },
-    // The instances that hold sessions, and the sessions of one.
+    // Finds the instances that hold sessions, and the sessions of one instance.
     { key: { instanceId: 1, away: 1 }, name: 'holder', sparse: true },
   ],
   offlineCount: [],
 };
 
-/** Made by step 2. */
+/** Indexes of step 2 (steps.ts). */
 export const endedIndexes: Readonly<Record<string, IndexDescription[]>> = {
   sessions: [{ key: { endedOn: 1, awayFromMs: 1 }, name: 'ended', sparse: true }],
 };
 
-/** The port on the service's database; `epochsAbove` as in the session directory. */
+/** The ended sessions in the service's database. `epochsAbove`: see `createSessionDirectory`. */
 export function createEndedSessions(
   store: Store,
   instanceId: string,
@@ -51,7 +54,8 @@ export function createEndedSessions(
 ): EndedSessions {
   const sessions = store.collection<SessionDocument>('sessions');
 
-  async function valuesOf(field: 'instanceId' | 'endedOn'): Promise<string[]> {
+  /** Returns the distinct values of a field, with one read of the index for each value. */
+  async function distinctValues(field: 'instanceId' | 'endedOn'): Promise<string[]> {
     const found: string[] = [];
     for (;;) {
       const next = await sessions.findOne(
@@ -66,7 +70,7 @@ export function createEndedSessions(
 
   return {
     async owners() {
-      return [...new Set([...(await valuesOf('instanceId')), ...(await valuesOf('endedOn'))])];
+      return [...new Set([...(await distinctValues('instanceId')), ...(await distinctValues('endedOn'))])];
     },
     async takeOver(owner, { sinceMs, endedAtMs }) {
       const from = { endedOn: instanceId, awayFromMs: sinceMs };
@@ -79,9 +83,9 @@ export function createEndedSessions(
     },
     async takeOverUnowned(nowMs) {
       const update = { $set: { endedOn: instanceId, awayFromMs: nowMs }, $unset: { away: '' } } as const;
-      await sessions.updateMany({ away: { $lt: held } }, update);
-      // A document with an instance may have an open session, which release 0.1.0 reclaims.
-      await sessions.updateMany({ away: { $gt: held }, instanceId: { $exists: false } }, update);
+      await sessions.updateMany({ away: { $lt: awayDuringSession } }, update);
+      // Excludes documents with an instance: their session may be open, and release 0.1.0 takes it over again.
+      await sessions.updateMany({ away: { $gt: awayDuringSession }, instanceId: { $exists: false } }, update);
     },
     async endedBefore(owner, beforeMs, limit) {
       const filter = { endedOn: owner, awayFromMs: { $lte: beforeMs } };
@@ -94,7 +98,7 @@ export function createEndedSessions(
       await sessions.bulkWrite(
         ends.map(({ deviceId, epoch }) => ({
           updateOne: {
-            // If a session has begun meanwhile, it continues.
+            // The filter does not match if a new session has begun in the meantime.
             filter: { _id: deviceId, epoch: epoch - epochsAbove(), endedOn: instanceId },
             update: { $unset: { endedOn: '', awayFromMs: '', endedAtMs: '' } },
           },

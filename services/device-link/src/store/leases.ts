@@ -13,18 +13,18 @@ export const instancesCollection = 'instances';
 
 export interface InstanceDocument {
   _id: string;
-  /** Empty: the instance advertises none. */
+  /** Address for the other instances; empty if the instance advertises none. */
   address: string;
   /** Incremented with each renewal. */
   beat: number;
-  /** By the instance's own clock; used only by an instance that has not seen this one before. */
+  /** Expiry by the clock of the instance. Other instances use it only for the first read of this lease. */
   expiresAt: Date;
 }
 
 interface Seen {
   address: string;
   beat: number;
-  /** When a rise of the beat was last seen, by the monotonic clock; absent: never. */
+  /** When the instance was last seen alive, by the monotonic clock; absent: never. */
   aliveAtMs?: number;
   readonly firstSeenAtMs: number;
 }
@@ -42,17 +42,19 @@ export function createLeases(
   let endsAtMs = Number.NEGATIVE_INFINITY;
   let unbrokenSinceMs = Number.POSITIVE_INFINITY;
   const monotonic = () => monotonicMs(clock);
+  /** Writes of renewals that are not stored yet. */
+  const renewing = new Set<Promise<unknown>>();
 
-  /** Reads all leases: there are few instances. */
-  async function look(): Promise<void> {
+  /** Reads the leases of all instances, which are few. */
+  async function readLeases(): Promise<void> {
     const documents = await instances.find({}).toArray();
     const now = monotonic();
     for (const { _id, address, beat, expiresAt } of documents) {
       const known = seen.get(_id);
       if (!known) {
-        // A new instance counts by its own expiry until the next read shows whether its beat rises.
-        const believed = expiresAt.getTime() > clock.now();
-        seen.set(_id, { address, beat, firstSeenAtMs: now, ...(believed && { aliveAtMs: now }) });
+        // Without an earlier beat to compare with, the expiry by the instance's own clock decides.
+        const isUnexpired = expiresAt.getTime() > clock.now();
+        seen.set(_id, { address, beat, firstSeenAtMs: now, ...(isUnexpired && { aliveAtMs: now }) });
       } else if (known.beat !== beat) {
         seen.set(_id, { ...known, address, beat, aliveAtMs: now });
       }
@@ -65,7 +67,7 @@ export function createLeases(
   return {
     async renew() {
       const begun = monotonic();
-      await instances.updateOne(
+      const write = instances.updateOne(
         { _id: self.instanceId },
         {
           $set: { address: self.address(), expiresAt: new Date(clock.now() + self.leaseMs) },
@@ -73,12 +75,14 @@ export function createLeases(
         },
         { upsert: true },
       );
+      renewing.add(write);
+      await write.finally(() => renewing.delete(write));
       const storedMs = monotonic();
       const lapsed = endsAtMs <= storedMs;
       if (lapsed) unbrokenSinceMs = storedMs;
-      // Two renewals can run at the same time after a stall; the later expiry counts.
+      // After a stall of the store, two renewals can run at the same time. The later expiry is the valid one.
       endsAtMs = Math.max(endsAtMs, begun + self.leaseMs);
-      await look();
+      await readLeases();
       for (const [id, { beat, aliveAtMs, firstSeenAtMs }] of seen) {
         if (id === self.instanceId || begun - (aliveAtMs ?? firstSeenAtMs) < forgetAfterMs) continue;
         await instances.deleteOne({ _id: id, beat });
@@ -88,6 +92,8 @@ export function createLeases(
     },
     async end() {
       endsAtMs = Number.NEGATIVE_INFINITY;
+      // A renewal that is stored later would create the lease again.
+      await Promise.allSettled(renewing);
       await instances.deleteOne({ _id: self.instanceId });
     },
     alive: () => endsAtMs > monotonic(),
@@ -95,7 +101,7 @@ export function createLeases(
     async live(ids) {
       const others = [...ids].filter((id) => id !== self.instanceId);
       const unknown = others.some((id) => !seen.has(id));
-      if (others.length > 0 && (unknown || monotonic() - readAtMs > cacheMs)) await look();
+      if (others.length > 0 && (unknown || monotonic() - readAtMs > cacheMs)) await readLeases();
       const now = monotonic();
       const live = new Map<string, string>();
       for (const id of ids) {

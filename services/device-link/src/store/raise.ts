@@ -12,8 +12,8 @@ import { type InstanceDocument, instancesCollection } from './leases.ts';
 const readIntervalMs = 200;
 
 /**
- * Raises the restored database (ADR 0035): the session epochs of all headsets, also of those that it does
- * not know, begin above what was raised so far (session-directory.ts).
+ * Advances the restored database (ADR 0035): adds `raiseStep` to the session epochs of all headsets, including headsets
+ * that are missing in the database (`epochsAbove` in session-directory.ts).
  */
 export async function raiseDeviceLink({ store, dryRun }: Raising): Promise<RaiseReport> {
   const report = { sessionEpochsAbove: (await raisedBy(store)) + raiseStep };
@@ -22,8 +22,8 @@ export async function raiseDeviceLink({ store, dryRun }: Raising): Promise<Raise
 }
 
 /**
- * An instance that runs on the database, by its address or name; undefined if there is none. A lease that has not
- * expired is watched until its beat rises or the lease expires.
+ * Returns the address or name of an instance that runs on the database; undefined if there is none. Reads each
+ * unexpired lease again until its beat rises (the instance is running) or the lease expires.
  */
 export async function runningInstance(
   store: Store,
@@ -31,14 +31,14 @@ export async function runningInstance(
   time: Time = systemTime,
 ): Promise<string | undefined> {
   const instances = store.collection<InstanceDocument>(instancesCollection);
-  const believed = ({ expiresAt }: InstanceDocument) => expiresAt.getTime() > clock.now();
-  let doubtful = (await instances.find({}).toArray()).filter(believed);
-  while (doubtful.length > 0) {
+  const isUnexpired = ({ expiresAt }: InstanceDocument) => expiresAt.getTime() > clock.now();
+  let unexpired = (await instances.find({}).toArray()).filter(isUnexpired);
+  while (unexpired.length > 0) {
     await time.sleep(readIntervalMs);
     const now = new Map((await instances.find({}).toArray()).map((one) => [one._id, one]));
-    const alive = doubtful.find(({ _id, beat }) => now.has(_id) && now.get(_id)?.beat !== beat);
+    const alive = unexpired.find(({ _id, beat }) => now.has(_id) && now.get(_id)?.beat !== beat);
     if (alive) return alive.address || alive._id;
-    doubtful = doubtful.filter((one) => now.has(one._id) && believed(one));
+    unexpired = unexpired.filter((one) => now.has(one._id) && isUnexpired(one));
   }
   return undefined;
 }

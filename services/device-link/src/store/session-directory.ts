@@ -4,32 +4,35 @@ import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Store } from '@headset-cloud/store/types.ts';
 import type { EndedSession, Holder, Instance, Leases, Registration, SessionDirectory } from '../ports.ts';
-import { type EndedFields, endedSessionIndexes, held } from './ended-sessions.ts';
+import { awayDuringSession, type EndedFields, endedSessionIndexes } from './ended-sessions.ts';
 import { leaseIndexes } from './leases.ts';
 
 interface SessionDocument extends EndedFields {
   /** Device id (IMEI). */
   _id: string;
-  /** Number of the headset's sessions; never falls, so the document is kept. Published with `epochsAbove` added. */
+  /**
+   * Number of the headset's sessions so far. Never falls, so that the document is never deleted. The session epoch is
+   * this number plus `epochsAbove`.
+   */
   epoch: number;
   /** The instance with the session; absent without a session. */
   instanceId?: string;
   since?: Date;
-  /** Written at the end of a session; later reports may be durable as well. */
+  /** Highest acknowledged report id at the end of the last session. The log may contain later reports. */
   ackedReportId?: number;
   /** The last session was closed because the headset did not answer. */
   unresponsive?: true;
 }
 
-/** Made by step 1 (steps.ts). */
+/** Indexes of step 1 (steps.ts). */
 export const directoryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ...endedSessionIndexes,
   ...leaseIndexes,
 };
 
 /**
- * The directory in the service's database: `sessions`, a document for each headset. `epochsAbove`: by how much
- * session epochs are above the stored counts, after restores from a backup (ADR 0035).
+ * The directory in the service's database: the collection `sessions`, with a document for each headset. `epochsAbove`
+ * returns the number that is added to a stored `epoch` to get the session epoch; above 0 after a restore (ADR 0035).
  */
 export function createSessionDirectory(
   store: Store,
@@ -47,7 +50,7 @@ export function createSessionDirectory(
           { _id: deviceId },
           {
             $inc: { epoch: 1 },
-            $set: { instanceId: self.instanceId, since: new Date(clock.now()), away: held },
+            $set: { instanceId: self.instanceId, since: new Date(clock.now()), away: awayDuringSession },
             $unset: { unresponsive: true, endedOn: true, awayFromMs: true, endedAtMs: true },
           },
           { upsert: true, returnDocument: 'before' },
@@ -59,7 +62,7 @@ export function createSessionDirectory(
           afterUnresponsive: before?.unresponsive ?? false,
         };
       } catch (error) {
-        // Two first sessions of a headset began at the same time, and the other one's document was inserted first.
+        // The headset had no document, and another registration inserted the document at the same time. Tries again.
         if (!isDuplicateKey(error) || attempt === 3) throw error;
       }
     }
@@ -92,12 +95,12 @@ export function createSessionDirectory(
     const found = await sessions
       .find({ _id: { $in: [...deviceIds] } }, { projection: { epoch: 1, instanceId: 1 } })
       .toArray();
-    const held = found.flatMap((s) =>
+    const registered = found.flatMap((s) =>
       s.instanceId ? [{ deviceId: s._id, epoch: s.epoch + epochsAbove(), instanceId: s.instanceId }] : [],
     );
-    const live = await leases.live(new Set(held.map((s) => s.instanceId)));
+    const live = await leases.live(new Set(registered.map((s) => s.instanceId)));
     const holders = new Map<string, Holder>();
-    for (const { deviceId, epoch, instanceId } of held) {
+    for (const { deviceId, epoch, instanceId } of registered) {
       const address = live.get(instanceId);
       if (address !== undefined) holders.set(deviceId, { epoch, instanceId, address });
     }

@@ -4,19 +4,26 @@ import { type Clock, monotonicMs } from '@headset-cloud/runtime/clock.ts';
 import type { LinkCall } from './wire.ts';
 
 /**
- * Reason to pause reading: the session has not begun; the headset does not read; reports wait for the log; the
- * maximum of start grants is requested; the server drains; readies wait for the first reconciliation.
+ * Reason to pause reading:
+ * - `begin`: the session has not begun;
+ * - `peer`: the headset does not read;
+ * - `log`: too many reports wait for the log;
+ * - `grants`: the maximum number of start grants is requested;
+ * - `drain`: the instance stops;
+ * - `readies`: too many readies wait for the first reconciliation.
  */
 export type Stall = 'begin' | 'peer' | 'log' | 'grants' | 'drain' | 'readies';
 
-/** Flow control of one stream in both directions: the slower side makes the other side wait. */
+/** Flow control of one stream in both directions: reading pauses while the headset or the cloud cannot keep up. */
 export class FlowControl {
   readonly #call: LinkCall;
   readonly #clock: Clock;
   readonly #stalls = new Set<Stall>(['begin']);
   /** When the headset stopped reading, by the monotonic clock; undefined while the headset reads. */
   #blockedSinceMs: number | undefined;
-  /** Start of the time without a pause by the cloud, by the monotonic clock; undefined during a pause. */
+  /**
+   * Since when the cloud has not paused reading for its own reasons, by the monotonic clock; undefined during a pause.
+   */
   #listeningSinceMs: number | undefined;
   #released = false;
 
@@ -43,7 +50,7 @@ export class FlowControl {
     return this.#listeningSinceMs !== undefined && this.#listeningSinceMs <= atMs;
   }
 
-  /** Begins to write; `drained` is called each time the headset reads again. */
+  /** Prepares writing; calls `drained` each time the headset reads again after it was blocked. */
   open(drained: () => void): void {
     this.#call.on('drain', () => {
       this.#blockedSinceMs = undefined;

@@ -6,11 +6,11 @@ import { openCertificateFiles } from '@headset-cloud/runtime/tls/certificate-fil
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
 
-interface Surroundings {
+interface TlsDeps {
   readonly logger: Logger;
   readonly metrics: Registry;
   readonly connections: Connections;
-  /** How often the files are read; milliseconds. */
+  /** How often the certificate files are read again; milliseconds. */
   readonly everyMs?: number;
 }
 
@@ -22,7 +22,7 @@ const settings = ['DEVICE_LINK_TLS_CERT_FILE', 'DEVICE_LINK_TLS_KEY_FILE'] as co
  */
 export function openHeadsetTls(
   config: Pick<DeviceLinkConfig, (typeof settings)[number]>,
-  { logger, metrics, everyMs, connections }: Surroundings,
+  { logger, metrics, everyMs, connections }: TlsDeps,
 ): ServerTls | undefined {
   const [cert, key] = settings.map((setting) => ({ setting, path: config[setting] }));
   if (!cert?.path && !key?.path) return undefined;

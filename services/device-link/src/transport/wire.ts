@@ -47,19 +47,19 @@ export const connectMethod: MethodDefinition<Incoming, ConnectResponse> = {
 };
 
 /**
- * Maximum message length of grpc-js, which rejects a longer message by its announced length with
- * RESOURCE_EXHAUSTED, before it is in memory. Between the two limits the stream ends with INVALID_ARGUMENT.
+ * Maximum message length of grpc-js; bytes. grpc-js rejects a longer message with RESOURCE_EXHAUSTED as soon as it
+ * reads the length, before the message is in memory. A message between `maxMessageBytes` and this limit ends the stream
+ * with INVALID_ARGUMENT.
  */
 export const transportLimitBytes = 2 * limits.maxMessageBytes;
 
 /**
  * Resets the stream of a headset that reads neither data nor the end of the stream. grpc-js has no public way to
- * reset one stream from the server; a stream that is not reset holds its memory as long as the headset answers
- * pings.
+ * reset one stream from the server. A stream that is not reset keeps its memory as long as the headset answers pings.
  */
-export function cutOff(call: LinkCall): void {
+export function resetStream(call: LinkCall): void {
   const inner = (call as unknown as { call?: { stream?: { close?: (code: number) => void } } }).call;
-  const cancelCode = 8;
-  inner?.stream?.close?.(cancelCode);
+  const http2Cancel = 8;
+  inner?.stream?.close?.(http2Cancel);
   call.destroy();
 }

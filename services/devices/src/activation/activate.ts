@@ -20,19 +20,19 @@ export interface ActivateRequest {
 }
 
 /** Maximum tries of one call. A try fails only if another change of the device, or of a slot, came first. */
-const mostTries = 200;
+const maxTries = 200;
 
 /**
- * Activates a device (specification API 7, rule C13, rules A7 and B8); resolves when its transaction exists. A first
+ * Activates a device (specification API 7, rules A7, B8 and C13); resolves when its transaction exists. A first
  * activation is one conditional update of the device's document, which includes the number of a free slot of the
- * contract (ADR 0011). Then the pending work is done: the transaction is created. After a crash the sweeper does the
- * pending work.
+ * contract (ADR 0011). Then the transaction is created, as pending work. After a crash the sweeper does the pending
+ * work.
  *
  * Throws the API's errors, and `conflict` when a later change of the device came first.
  */
 export async function activateDevice(deps: ActivationDependencies, request: ActivateRequest): Promise<void> {
   const { deviceId } = request;
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const device = await deps.devices.find(deviceId);
     if (!device) throw refusals.activationLimit();
     const step = nextActivationStep(device, request);
@@ -56,7 +56,7 @@ async function requireAllowed(
   tries: number,
 ): Promise<number | undefined> {
   const [contract, inUse, destination] = await Promise.all([
-    deps.contracts.standing(applicationId, deviceId),
+    deps.contracts.ofDevice(applicationId, deviceId),
     deps.devices.clientIdInUse(clientId, deviceId),
     deps.applications.destination(applicationId),
   ]);
@@ -73,7 +73,7 @@ async function requireAllowed(
   return slot;
 }
 
-/** The caller reads the device again, whatever the outcome. */
+/** Tries the first activation. The caller reads the device again, whatever the outcome. */
 async function activateFirst(
   deps: ActivationDependencies,
   { applicationId, deviceId, transactionId, clientId, clientSecret, record }: ActivateRequest,
@@ -89,7 +89,7 @@ async function activateFirst(
   if (outcome === 'taken' && (await deps.devices.clientIdInUse(clientId, deviceId))) {
     throw refusals.clientIdInUse();
   }
-  // Otherwise another device got the slot first.
+  // Otherwise another device has taken the slot in the meantime, and the caller tries again.
 }
 
 /**

@@ -15,7 +15,8 @@ export interface ChangeActivatedRequest {
   readonly record: PendingAuditRecord;
 }
 
-const mostTries = 20;
+/** Maximum tries of one call. A try fails only if another change of the device came first. */
+const maxTries = 20;
 
 /**
  * Changes a device that the application has activated; resolves when the work that the change caused is done. `change`
@@ -29,7 +30,7 @@ export async function changeActivated(
   change: (activation: Activation, device: DeviceState) => Promise<unknown>,
 ): Promise<void> {
   const { applicationId, deviceId } = request;
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const device = await deps.devices.find(deviceId);
     if (nextChangeStep(device, request) === 'done') return completePending(deps, deviceId);
     if (!device?.activation) continue;

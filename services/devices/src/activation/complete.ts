@@ -16,9 +16,9 @@ import type { ActivationDependencies } from './dependencies.ts';
 export async function completePending(deps: ActivationDependencies, deviceId: string): Promise<void> {
   const device = await deps.devices.find(deviceId);
   if (!device) return;
-  if (device.lifecycle.length > 0) deps.lifecycle.begin(deviceId);
+  if (device.lifecycle.length > 0) deps.lifecycle.publishInBackground(deviceId);
   for (const pending of device.pending) {
-    await noteSlots(deps, device, pending);
+    await recordSlotChange(deps, device, pending);
     if (pending.kind !== 'release') await createTransaction(deps, deviceId, pending);
     await deps.devices.settle(deviceId, pending);
   }
@@ -34,10 +34,14 @@ async function completeUndo(deps: ActivationDependencies, deviceId: string, undo
 }
 
 /**
- * Records in the contract that its slots have changed. Undoes an activation that came after its application was
- * forgotten (ADR 0047), because the update of the device cannot check the contract.
+ * Records in the contract that its slots have changed. If the application was forgotten before the activation, undoes
+ * the activation (ADR 0047): the update of the device could not check the contract.
  */
-async function noteSlots(deps: ActivationDependencies, device: DeviceState, pending: Pending): Promise<void> {
+async function recordSlotChange(
+  deps: ActivationDependencies,
+  device: DeviceState,
+  pending: Pending,
+): Promise<void> {
   const { kind, applicationId, transactionId } = pending;
   if (kind !== 'activate' && kind !== 'deactivate') return;
   const contract = await deps.contracts.slotsChanged(applicationId);
@@ -61,11 +65,11 @@ async function createTransaction(
       deviceId,
       applicationId,
       activationEpoch: BigInt(epoch),
-      ...partOf(deps, deviceId, pending),
+      ...operationFields(deps, deviceId, pending),
     });
   } catch (error) {
     if (!(error instanceof DomainError) || errorCatalogue[error.code].http >= 500) throw error;
-    // The transaction can never be created. As pending work it would block the device's later changes forever.
+    // The transaction can never be created. If it stayed pending, it would block all later changes of the device.
     deps.logger.error(
       { deviceId, transactionId, err: error },
       'a transaction of an activation was rejected permanently',
@@ -73,27 +77,32 @@ async function createTransaction(
   }
 }
 
-type Part = Pick<
+/** The fields of the create request that depend on the kind of the change. */
+type OperationFields = Pick<
   MessageInitShape<typeof CreateTransactionRequestSchema>,
   'operationId' | 'operation' | 'raisesFloor'
 >;
 
-function partOf(deps: ActivationDependencies, deviceId: string, pending: PendingTransaction): Part {
+function operationFields(
+  deps: ActivationDependencies,
+  deviceId: string,
+  pending: PendingTransaction,
+): OperationFields {
   switch (pending.kind) {
     case 'activate':
-      return activatePart(deps, deviceId, pending);
+      return activateFields(deps, deviceId, pending);
     case 'deactivate':
-      return deactivatePart(pending.applicationId);
+      return deactivateFields(pending.applicationId);
     case 'reset':
-      return resetPart(pending.applicationId);
+      return resetFields(pending.applicationId);
   }
 }
 
-function activatePart(
+function activateFields(
   deps: ActivationDependencies,
   deviceId: string,
   { applicationId, clientId, clientSecret: sealed }: Extract<Pending, { kind: 'activate' }>,
-): Part {
+): OperationFields {
   const clientSecret = sealed === undefined ? '' : deps.openClientSecret(deviceId, sealed);
   return {
     operationId: operationOf('activate').id,
@@ -101,7 +110,7 @@ function activatePart(
   };
 }
 
-function deactivatePart(applicationId: string): Part {
+function deactivateFields(applicationId: string): OperationFields {
   return {
     operationId: operationOf('deactivate').id,
     operation: { kind: { case: 'deactivate', value: { applicationId } } },
@@ -110,11 +119,11 @@ function deactivatePart(applicationId: string): Part {
   };
 }
 
-function resetPart(applicationId: string): Part {
+function resetFields(applicationId: string): OperationFields {
   return {
     operationId: operationOf('reset').id,
     operation: { kind: { case: 'reset', value: { applicationId } } },
-    // Like a deactivation, with a different message.
+    // Cancels transactions like a deactivation does, with a different message.
     raisesFloor: FloorReason.RESET,
   };
 }

@@ -7,9 +7,9 @@ import type { LifecycleChange } from '../domain/device.ts';
 import type { ActivationStore } from '../ports/activation-store.ts';
 
 /**
- * Publishes activations and deactivations that have taken effect to the log. The update that makes such a change also
- * stores its event in the device's document. The sweeper publishes events that remain there after a crash or an outage
- * (rule C3). No call waits for the log.
+ * Publishes lifecycle events (activations and deactivations that have taken effect) to the log. The update that
+ * activates or deactivates a device also stores the event in the device's document. After a crash or an outage the
+ * sweeper publishes the stored events (rule C3). No call waits for the log.
  */
 export interface LifecycleEvents {
   /**
@@ -18,7 +18,7 @@ export interface LifecycleEvents {
    */
   publish(deviceId: string): Promise<void>;
   /** Like `publish`, but returns at once. After a failure the sweeper publishes the events. */
-  begin(deviceId: string): void;
+  publishInBackground(deviceId: string): void;
   /** Waits until all started publishes have ended. */
   drain(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function createLifecycleEvents(deps: {
   logger: Logger;
 }): LifecycleEvents {
   const { devices, log, logger } = deps;
-  const begun = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
 
   // One batch at a time, so that a device's events cannot overtake each other.
   const publish = coalesce<string, void>({
@@ -55,15 +55,15 @@ export function createLifecycleEvents(deps: {
 
   return {
     publish,
-    begin(deviceId) {
+    publishInBackground(deviceId) {
       const done = publish(deviceId).catch((error) =>
         logger.warn({ deviceId, err: error }, 'lifecycle event not published, the sweeper retries'),
       );
-      begun.add(done);
-      void done.finally(() => begun.delete(done));
+      inProgress.add(done);
+      void done.finally(() => inProgress.delete(done));
     },
     async drain() {
-      while (begun.size > 0) await Promise.all(begun);
+      while (inProgress.size > 0) await Promise.all(inProgress);
     },
   };
 }

@@ -5,8 +5,8 @@ import type { ActivationDependencies } from './dependencies.ts';
 const batchSize = 100;
 
 /**
- * Completes, in order, work that calls left behind (after a crash, or while another service was unavailable). May run
- * concurrently with other instances and with the calls themselves. Returns the number of handled devices.
+ * Completes overdue work of devices, in order: after a crash, or after another service was unavailable. May run
+ * concurrently with other instances and with calls. Returns the number of handled devices.
  */
 export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
   const nowMs = deps.clock.now();
@@ -26,8 +26,8 @@ export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: n
 }
 
 /**
- * Makes work due now if its due time is later than a correct clock writes: an instance with a fast clock left it. Runs
- * rarely. An instance with a slow clock finds all work too far in the future, which does no harm but has a cost.
+ * Makes work due now if its due time is too far in the future, because an instance with a fast clock wrote the due
+ * time. Runs rarely: an instance with a slow clock makes all work due, which is correct but expensive.
  */
 export function recallOverdue(deps: ActivationDependencies, retryAfterMs: number): () => Promise<void> {
   const { devices, clock } = deps;
@@ -37,5 +37,5 @@ export function recallOverdue(deps: ActivationDependencies, retryAfterMs: number
 
 async function sweepDevice(deps: ActivationDependencies, deviceId: string): Promise<void> {
   await completePending(deps, deviceId);
-  await deps.devices.rest(deviceId);
+  await deps.devices.clearDueTime(deviceId);
 }

@@ -3,7 +3,8 @@ import { nextUndoStep, withClient } from '../domain/undo.ts';
 import { completePending } from './complete.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 
-const mostTries = 20;
+/** Maximum tries of one call. A try fails only if another change of the device came first. */
+const maxTries = 20;
 
 /**
  * Undoes an activation whose transaction was canceled (ADR 0063); resolves when the transactions of the activation are
@@ -17,7 +18,7 @@ export async function undoActivation(
   { deviceId, transactionId }: { readonly deviceId: string; readonly transactionId: number },
 ): Promise<void> {
   const { devices } = deps;
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const device = await devices.find(deviceId);
     const step = device && nextUndoStep(device, transactionId);
     if (!step || step.kind === 'none') {
@@ -27,7 +28,7 @@ export async function undoActivation(
     const { present } = step;
     if (step.kind === 'end') await devices.undo(device, present, transactionId);
     else if ((await devices.replace(device, step.next)) === 'taken') {
-      // Another device has the previous client id in the meantime.
+      // Another device uses the previous client id now, so the activation keeps the client id of the canceled one.
       await devices.replace(device, withClient(step.next, present));
     }
   }

@@ -3,10 +3,10 @@ import { requireLimits } from '../domain/limits.ts';
 import { pageSize, requireActivationLimit, requireContractDevices } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
-/** Maximum IMEIs in an answer. A contract may name more than a message can contain. */
+/** Maximum IMEIs of a contract in one answer, because a contract may contain more IMEIs than a message can. */
 const devicesShown = 1000;
 
-/** Contracts: the number of devices that an application may activate at once, which devices, and its limits. */
+/** Contracts: which devices an application may activate, how many at the same time, and the limits of its calls. */
 export function contractHandlers({
   applications,
   contracts,
@@ -14,7 +14,7 @@ export function contractHandlers({
   registry,
   audit,
 }: AdminDependencies): Pick<AdminHandlers, 'putContract' | 'getContract' | 'listContractDevices'> {
-  async function show(applicationId: string) {
+  async function contractMessage(applicationId: string) {
     const { activationLimit, limits } = await contractOf(applicationId);
     const activated = await slots.inUse(applicationId);
     const deviceIds = await contracts.devices(applicationId, '', devicesShown);
@@ -24,15 +24,15 @@ export function contractHandlers({
   async function contractOf(applicationId: string) {
     const found = await contracts.get(applicationId);
     if (found) return found;
-    throw withoutContract(applicationId);
+    throw noContract(applicationId);
   }
 
   return {
-    async putContract({ applicationId, addDeviceIds, removeDeviceIds, ...more }) {
-      const activationLimit = more.keepActivationLimit
+    async putContract({ applicationId, addDeviceIds, removeDeviceIds, ...request }) {
+      const activationLimit = request.keepActivationLimit
         ? undefined
-        : requireActivationLimit(more.activationLimit);
-      const limits = requireLimits(more.limits ?? {});
+        : requireActivationLimit(request.activationLimit);
+      const limits = requireLimits(request.limits ?? {});
       requireContractDevices(addDeviceIds, removeDeviceIds);
       if (!(await applications.get(applicationId))) {
         throw new DomainError(
@@ -40,7 +40,7 @@ export function contractHandlers({
           `The application ${applicationId} does not exist. Create it first.`,
         );
       }
-      const { defaultLimits } = more;
+      const { defaultLimits } = request;
       const change = { activationLimit, add: addDeviceIds, remove: removeDeviceIds, limits, defaultLimits };
       const fields = [
         ...(activationLimit === undefined ? [] : ['activationLimit']),
@@ -52,22 +52,23 @@ export function contractHandlers({
       const put = await audit.change({ applicationId, fields }, (record) =>
         contracts.put(applicationId, change, record),
       );
-      if (!put) throw withoutContract(applicationId);
-      // After the contract, whose write includes the audit record. A contract may name devices before their keys are
-      // registered. If a crash leaves out a device, the operator's repeat registers it.
+      if (!put) throw noContract(applicationId);
+      // Registers the devices after the contract, because the contract's write includes the audit record. A contract
+      // may contain devices before their keys are registered. If a crash prevents this registration, the operator
+      // repeats the command.
       await registry.register(addDeviceIds);
-      return show(applicationId);
+      return contractMessage(applicationId);
     },
-    getContract: ({ applicationId }) => show(applicationId),
+    getContract: ({ applicationId }) => contractMessage(applicationId),
     async listContractDevices({ applicationId, afterDeviceId, limit }) {
-      const most = pageSize(limit);
+      const size = pageSize(limit);
       await contractOf(applicationId);
-      return { deviceIds: await contracts.devices(applicationId, afterDeviceId, most) };
+      return { deviceIds: await contracts.devices(applicationId, afterDeviceId, size) };
     },
   };
 }
 
-function withoutContract(applicationId: string): DomainError {
+function noContract(applicationId: string): DomainError {
   return new DomainError(
     'not_found',
     `The application ${applicationId} has no contract. Put a contract with a limit first: ctl contracts put ${applicationId} --limit 10`,

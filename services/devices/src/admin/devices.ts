@@ -17,9 +17,12 @@ export function deviceHandlers({
     if (!device) throw unknownDevice(deviceId);
     const { introduction, network } = device.reported;
     const status = introduction && deviceStatus(device, presenceOf(device.reported));
-    const own = network && { headsetNetwork: network.value, headsetNetworkAtMs: BigInt(network.atMs) };
+    const headsetNetwork = network && {
+      headsetNetwork: network.value,
+      headsetNetworkAtMs: BigInt(network.atMs),
+    };
     const sharedIdentity = introduction?.sharedIdentity ?? false;
-    return { device: { ...message(device), ...(status && { status }), ...own, sharedIdentity } };
+    return { device: { ...message(device), ...(status && { status }), ...headsetNetwork, sharedIdentity } };
   }
   return {
     async putDevice({ deviceId, specificDestination }) {
@@ -46,7 +49,7 @@ export function unknownDevice(deviceId: string): DomainError {
   );
 }
 
-/** Without the reported state, which is returned only for a single device. */
+/** The message of a device, without the reported state. */
 function message(device: RegisteredDevice) {
   const { deviceId, keyIds, applicationId, specificDestination, clientVersion } = device;
   return {

@@ -28,7 +28,7 @@ export function applicationForgetHandler({
       const { applicationId, run, dryRun } = request;
       let traces = await tracesOf(applicationId);
       if (dryRun) return { forgotten: counts(traces, await forgetting.countNamed(applicationId)) };
-      // Further calls of a run only remove the rest of the first call.
+      // The first call of a run removes all data except IMEIs. Each call of the run removes some IMEIs.
       const first = traces.run !== run;
       for (let tries = 1; first; tries += 1) {
         const { contractChanges } = traces;
@@ -37,8 +37,8 @@ export function applicationForgetHandler({
           forgetting.forget(applicationId, { contractChanges, run, nowMs }, record),
         );
         if (forgotten) break;
-        if (tries === mostTries) throw unsettled(applicationId);
-        // Its contract has changed since it was read: an activation has begun, or the slots were only counted again.
+        if (tries === maxTries) throw unsettled(applicationId);
+        // The contract has changed since it was read: a device may have been activated. Reads and checks again.
         traces = await tracesOf(applicationId);
       }
       const { removed, more } = await forgetting.removeNamed(applicationId);
@@ -47,7 +47,7 @@ export function applicationForgetHandler({
   };
 }
 
-const mostTries = 5;
+const maxTries = 5;
 const none = { settings: 0, authenticationKeys: 0, names: 0, contracts: 0 };
 
 function hasDevices(applicationId: string, activated: number): DomainError {

@@ -31,7 +31,7 @@ export function forgetHandler({
       );
       // The device has changed since it was read.
       if (!forgotten) throw inUse(deviceId, { ...traces, unsettled: true });
-      // After the mark is set: events do not change a device with the mark.
+      // Removed after the device is marked as forgotten, because later events of a forgotten device are ignored.
       return { forgotten: counts(traces, await deadLetters.remove(deviceId)) };
     },
   };

@@ -1,6 +1,6 @@
 import { namesOf } from '@headset-cloud/rules/audit/record.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import { mostKeys, readHeadsetKey } from '../domain/headset-key.ts';
+import { maxKeys, readHeadsetKey } from '../domain/headset-key.ts';
 import { requireDeviceId, requireId, requireName } from '../domain/provisioning.ts';
 import type { ListedKey } from '../ports/headset-key-store.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
@@ -9,7 +9,7 @@ import { unknownDevice } from './devices.ts';
 /** Maximum devices whose keys one call lists or removes. */
 const pageOfDevices = 100;
 
-/** The public keys that headsets sign with (rule C6). */
+/** The public keys of headsets, which sign their tokens with the private keys (rule C6). */
 export function headsetKeyHandlers({
   keys,
   registry,
@@ -34,13 +34,12 @@ export function headsetKeyHandlers({
     throw new DomainError('not_found', `The application ${applicationId} does not exist.`);
   }
   /**
-   * Throws if another device has the key, because the key identifies the device. `before` runs before the error is
-   * thrown.
+   * Throws if another device has the key, because the key identifies the device. Awaits `beforeError` before it throws.
    */
-  async function requireNoOther(deviceId: string, keyId: string, before?: () => Promise<void>) {
+  async function requireNoOther(deviceId: string, keyId: string, beforeError?: () => Promise<void>) {
     const other = await keys.otherWith(keyId, deviceId);
     if (other === undefined) return;
-    await before?.();
+    await beforeError?.();
     throw new DomainError(
       'conflict',
       `The device ${other} has this key. Each headset needs its own key: generate another key, or remove the key from that device first.`,
@@ -59,11 +58,12 @@ export function headsetKeyHandlers({
         if (!(await registry.get(deviceId))) throw unknownDevice(deviceId);
         throw new DomainError(
           'conflict',
-          `The device ${deviceId} has ${mostKeys} keys, the maximum. Remove an unused key first.`,
+          `The device ${deviceId} has ${maxKeys} keys, the maximum. Remove an unused key first.`,
         );
       }
-      // Each of several concurrent calls checks after its own change, so that at least one finds the conflict. If the
-      // process dies in between, the call has no answer, and its repeat is rejected.
+      // Checks again after the change: if two calls add the key to two devices concurrently, at least one of them finds
+      // the conflict. If the process dies before this check, the caller gets no answer, and a repeated call is
+      // rejected.
       if (outcome === 'added') {
         await requireNoOther(deviceId, key.keyId, async () => void (await removeKey(deviceId, key.keyId)));
       }

@@ -8,12 +8,12 @@ import { isPairing, namedCause } from '../domain/connection-notification.ts';
 type Transactions = Pick<Client<typeof TransactionsService>, 'getTransaction'>;
 
 /** Maximum concurrent calls to transactions. */
-const mostAtOnce = 8;
+const maxConcurrentCalls = 8;
 
 /**
- * Of the reports that name a transaction as their cause, finds those whose cause is a pairing of the same device and of
- * the application to be notified. Any other id may belong to another application (rule A16). Rejects while transactions
- * is unavailable. Reports without a cause need no call.
+ * Returns the cause of each report whose cause is confirmed. A cause is confirmed if transactions knows it as a pairing
+ * of the same device, by the application to be notified. An id that is not confirmed may belong to another application
+ * (rule A16). Throws while transactions is unavailable. Reports without a cause need no call.
  */
 export async function causesOf<T extends { readonly deviceId: string; readonly report?: Report }>(
   transactions: Transactions,
@@ -27,9 +27,9 @@ export async function causesOf<T extends { readonly deviceId: string; readonly r
       cause && notifiedApplication(associations.get(one.deviceId), Number(one.report?.activationEpoch));
     return cause && applicationId ? [{ one, cause, applicationId }] : [];
   });
-  for (let at = 0; at < named.length; at += mostAtOnce) {
+  for (let at = 0; at < named.length; at += maxConcurrentCalls) {
     await Promise.all(
-      named.slice(at, at + mostAtOnce).map(async ({ one, cause, applicationId }) => {
+      named.slice(at, at + maxConcurrentCalls).map(async ({ one, cause, applicationId }) => {
         const found = await transactionOf(transactions, applicationId, cause);
         if (isPairing(found, one.deviceId)) causes.set(one, cause);
       }),

@@ -18,12 +18,13 @@ import {
 import { reportedStates } from './reported-state.ts';
 import { sessionChange } from './session-events.ts';
 
-/** The consumer group: each report reaches this service once, and again after a crash. */
+/** The consumer group. The service gets each report once, or again after a crash. */
 export const deviceReportsGroup = 'devices';
 
 /**
- * Stores headsets' reports about themselves and publishes the resulting notifications and usage; both are idempotent.
- * One query reads all devices of a batch. Resolves when everything is stored; then the group's offset is committed.
+ * Stores headsets' reports about themselves, and publishes the resulting notifications and usage. Both steps are
+ * idempotent. One query reads all devices of a batch. Resolves when everything is stored, so that the group's offset
+ * can be committed.
  */
 export function deviceReportsHandler(
   deps: ReportEventsDependencies & {
@@ -38,8 +39,8 @@ export function deviceReportsHandler(
     const states = reportedStates(decoded);
     const arrivals = decoded.flatMap((event, n) => received(event, events[n]?.headers['traceparent']));
     const published = publishReportEvents(deps, arrivals, known);
-    // A change of the network status is found only by comparison with the stored status. It is published before the new
-    // status is stored, so that a crash in between cannot lose it.
+    // A change of the network status is found by comparison with the stored status. Its notification is published
+    // before the new status is stored, so that a crash between the two steps does not lose the notification.
     if (arrivals.some((one) => 'change' in one)) await published;
     await Promise.all([states.length > 0 && deps.store.store(states), published]);
     for (const { body } of decoded) {

@@ -44,9 +44,9 @@ export interface ReportEventsDependencies {
 export type KnownDevices = Map<string, Associations & { presence: Presence }>;
 
 /**
- * Publishes the events that result from reports: notifications for the application that has activated the device, usage
- * for billing. Resolves when the log has stored them. Ids are stable, so that consumers recognize a repeat. The times
- * of the reports have already been checked (rule A24).
+ * Publishes the events that result from reports: notifications for the application that has activated the device, and
+ * usage for billing. Resolves when the log has stored the events. A repeated event has the same id, so that consumers
+ * recognize the repeat. Requires reports with checked times (rule A24).
  */
 export async function publishReportEvents(
   { transactions, log, metrics }: ReportEventsDependencies,
@@ -101,8 +101,8 @@ function notificationEvents(
   );
 }
 
-/** Position of a notification among the notifications of the device's reports (rule A20). */
-interface Place {
+/** Position of a notification in the order of all notifications of the device's reports (rule A20). */
+interface OrderPosition {
   readonly reportId: bigint;
   /** Number among the notifications of one report. */
   readonly part: number;
@@ -113,10 +113,14 @@ function notificationEvent(
   notification: DeviceNotification,
   applicationId: string,
   { deviceId, receivedAtMs, traceparent }: Arrival,
-  place?: Place,
+  position?: OrderPosition,
 ): OutgoingEvent {
   metrics.notifications.inc({ kind: notification.kind });
-  const order = place && { orderKey: `device-${deviceId}`, reportId: place.reportId, sequence: place.part };
+  const order = position && {
+    orderKey: `device-${deviceId}`,
+    reportId: position.reportId,
+    sequence: position.part,
+  };
   return outgoing(
     deviceId,
     encode(notification, applicationId, receivedAtMs, traceparent, order),
@@ -130,7 +134,8 @@ const destinations = {
 } as const;
 
 /**
- * The time limit of the callback begins with the arrival. Without `order` the notification is not ordered with others.
+ * Encodes a notification. The time limit of the callback starts at the arrival of the report. Without `order` the
+ * callback may be sent before or after other callbacks.
  */
 function encode(
   { id, destination, body }: DeviceNotification,
@@ -153,7 +158,10 @@ function encode(
   );
 }
 
-/** Usage is charged to the application that had the device at that time, also after a change of application. */
+/**
+ * Returns the usage of a report. It is charged to the application of the report's activation epoch, even if another one
+ * has the device now.
+ */
 function usageEvents(
   metrics: DevicesMetrics,
   { deviceId, receivedAtMs, traceparent, report }: ReceivedReport,

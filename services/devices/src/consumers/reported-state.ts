@@ -4,8 +4,8 @@ import type { DeviceReports, IntroducedEpoch } from '../ports/report-store.ts';
 import { offlineChange } from './session-events.ts';
 
 /**
- * The state of the devices as reported in a batch: one entry for each device. The times of the reports have already
- * been checked (rule A24).
+ * The state of the devices as reported in a batch: one entry for each device. Requires reports with checked times (rule
+ * A24).
  */
 export function reportedStates(events: readonly DeviceReportEvent[]): DeviceReports[] {
   const byDevice = new Map<string, DeviceReports>();
@@ -60,7 +60,7 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
 
 type Hello = Extract<DeviceReportEvent['body'], { case: 'hello' }>['value'];
 
-/** The headset's own activation epoch is used if the activation could not be read when the session began. */
+/** The activation epoch of a hello: the device's epoch, or the headset's own if the device's could not be read. */
 function introducedEpoch({ activationEpoch }: DeviceReportEvent, hello: Hello): IntroducedEpoch {
   return activationEpoch > 0n
     ? { read: Number(activationEpoch) }

@@ -15,8 +15,8 @@ export function offlineChange(
   { sessionEpoch, receivedAtMs }: Pick<DeviceReportEvent, 'sessionEpoch' | 'receivedAtMs'>,
   { endedAtMs }: Pick<Offline, 'endedAtMs'>,
 ): SessionChange {
-  const toldAtMs = Number(receivedAtMs);
-  const atMs = endedAtMs > 0n ? Math.min(Number(endedAtMs), toldAtMs) : toldAtMs;
+  const receivedMs = Number(receivedAtMs);
+  const atMs = endedAtMs > 0n ? Math.min(Number(endedAtMs), receivedMs) : receivedMs;
   return { kind: 'offline', sessionEpoch: Number(sessionEpoch), atMs };
 }
 
@@ -26,12 +26,12 @@ export function networkNotification(
   presence: Presence,
   { applicationId, deviceId }: { readonly applicationId: string; readonly deviceId: string },
 ): DeviceNotification {
-  const status = networkStatus(presence);
+  const network = networkStatus(presence);
   const operationId = 'notify-network-connection-status';
   return {
-    id: `device-${deviceId}-session-${sessionEpoch}-${status.word}`,
+    id: `device-${deviceId}-session-${sessionEpoch}-${network.status}`,
     destination: 'deviceEvent',
     kind: operationId,
-    body: { applicationId, deviceId, timestamp: status.atMs ?? atMs, operationId, status: status.word },
+    body: { applicationId, deviceId, timestamp: network.atMs ?? atMs, operationId, status: network.status },
   };
 }

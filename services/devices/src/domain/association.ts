@@ -32,8 +32,8 @@ export interface Associations {
 export const pastAssociations = 32;
 
 /**
- * The application to be notified of a report of activation epoch `epoch`: the current application, if it already had
- * the device at that epoch. An application is never notified of a report from another application's time.
+ * The application to be notified of a report of activation epoch `epoch`: the current application, if its activation
+ * includes that epoch. An application never gets reports that belong to an activation by another application.
  */
 export function notifiedApplication(
   associations: Associations | undefined,

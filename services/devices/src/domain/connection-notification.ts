@@ -25,8 +25,8 @@ export function isPairing(
 }
 
 /** Maximum lengths of texts from headsets (protocol page, "Limits"); characters. */
-const longest = { message: 1024, name: 128 } as const;
-const mostDevices = 256;
+const maxLengths = { message: 1024, name: 128 } as const;
+const maxDevices = 256;
 
 /**
  * notify-bluetooth-connection (specification Callbacks 3, rule A16). Unknown status codes and modes are mapped to known
@@ -50,14 +50,14 @@ export function connectionNotification(
       timestamp: atMs,
       transactionId: cause ?? null,
       operationId,
-      message: cut(message, longest.message),
+      message: cut(message, maxLengths.message),
       networkType: 'bluetooth',
       statusCode: statusCode === 200 ? 200 : 500,
-      devices: devices.slice(0, mostDevices).map(({ mode, registered, name, alias, address }) => ({
+      devices: devices.slice(0, maxDevices).map(({ mode, registered, name, alias, address }) => ({
         status: { mode: mode === BluetoothMode.CONNECTED ? 'connected' : 'disconnected', registered },
-        name: cut(name, longest.name),
-        alias: cut(alias, longest.name),
-        address: cut(address, longest.name),
+        name: cut(name, maxLengths.name),
+        alias: cut(alias, maxLengths.name),
+        address: cut(address, maxLengths.name),
       })),
     },
   };

@@ -18,8 +18,8 @@ export interface DeviceState {
   /** Unfinished work in other documents, in order. */
   readonly pending: readonly Pending[];
   /**
-   * Work after all of `pending`. No activation begins before this work is done. It has its own field because release
-   * 0.1.0 cannot read another kind of `pending`.
+   * Unfinished work of an undone activation, done after all of `pending`. No activation begins before this work is
+   * done. A separate field, because release 0.1.0 cannot read a new kind of `pending`.
    */
   readonly undo?: Undo;
   /** Lifecycle events that may not be in the log yet, in order. */
@@ -37,13 +37,13 @@ export interface Activation {
   /** Time of `sinceEpoch`; milliseconds since 1970. Absent if not known: before release 0.2.0. */
   readonly sinceMs?: number;
   /**
-   * Number of the slot that the activation uses, from 0. No other device of the application has it (ADR 0011). Absent:
-   * release 0.1.0 activated the device, and no later activation by the application has needed the number yet.
+   * Number of the slot that the activation uses, from 0. No other device of the application has the same number (ADR
+   * 0011). Absent: release 0.1.0 activated the device, and no number has been assigned since.
    */
   readonly slot?: number;
   /**
-   * Its epochs before restores of the database (ADR 0035). Events between these epochs and `sinceEpoch` may belong to
-   * another application. Absent: there was no restore.
+   * Earlier epochs of this activation, before restores of the database (ADR 0035). Events between these epochs and
+   * `sinceEpoch` may belong to another application. Absent: there was no restore.
    */
   readonly before?: readonly EpochSpan[];
   /**
@@ -52,8 +52,8 @@ export interface Activation {
    */
   readonly earlier?: readonly EarlierActivation[];
   /**
-   * Set if this activation was in `earlier` and is in force again: its transaction. Valid while `after` is the device's
-   * newest transaction.
+   * Set if an activation of `earlier` was restored: the transaction of the restored activation. Valid while `after` is
+   * the device's newest transaction.
    */
   readonly restored?: { readonly transactionId: number; readonly after: number };
 }
@@ -101,7 +101,7 @@ export interface LifecycleChange {
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Set if a deactivation undid a canceled activation, which then does not count (ADR 0063). */
+  /** Set if the deactivation undid a canceled activation, which does not count as an activation (ADR 0063). */
   readonly undone?: true;
 }
 

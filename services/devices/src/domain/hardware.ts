@@ -28,24 +28,24 @@ export type EnteredModel = Omit<HardwareModel, 'shape' | 'cameras'> & {
 
 const shapes = ['box', 'neck-mounted'] as const;
 const directions = ['landscape', 'portrait'] as const;
-const mostCameras = 16;
-const mostPixels = 100_000;
+const maxCameras = 16;
+const maxPixels = 100_000;
 
 function refuse(message: string): never {
   throw new DomainError('invalid_argument', message);
 }
 
-/** Throws `invalid_argument` that names the field and the rule unless the model is complete and valid. */
+/** Returns a complete and valid model. Otherwise throws `invalid_argument` with the field and the rule. */
 export function requireHardwareModel(entered: EnteredModel | undefined): HardwareModel {
   if (!entered) return refuse('model is missing.');
-  if (entered.cameras.length > mostCameras) refuse(`cameras has more than ${mostCameras} entries.`);
+  if (entered.cameras.length > maxCameras) refuse(`cameras has more than ${maxCameras} entries.`);
   return {
     identifier: line('identifier', entered.identifier, 1, 100),
     name: line('name', entered.name, 1, 100),
     description: line('description', entered.description, 0, 1000),
-    shape: word('shape', entered.shape, shapes),
+    shape: oneOf('shape', entered.shape, shapes),
     cameras: entered.cameras.map((camera, n) => ({
-      direction: word(`cameras[${n}].direction`, camera.direction, directions),
+      direction: oneOf(`cameras[${n}].direction`, camera.direction, directions),
       mountedPosition: line(`cameras[${n}].mounted_position`, camera.mountedPosition, 1, 100),
       maxWidth: pixels(`cameras[${n}].max_width`, camera.maxWidth),
       maxHeight: pixels(`cameras[${n}].max_height`, camera.maxHeight),
@@ -58,9 +58,9 @@ export function requireSpecificDestination(text: string): string {
   return line('specific_destination', text, 0, 255);
 }
 
-function line(field: string, text: string, least: number, most: number): string {
-  if (text.length < least || isLongerThan(text, most)) {
-    refuse(`${field} is not a text of ${least} to ${most} characters.`);
+function line(field: string, text: string, min: number, max: number): string {
+  if (text.length < min || isLongerThan(text, max)) {
+    refuse(`${field} is not a text of ${min} to ${max} characters.`);
   }
   if (/\p{Cc}/u.test(text) || text !== text.trim()) {
     refuse(`${field} is not one line without control characters and without white space around it.`);
@@ -68,12 +68,12 @@ function line(field: string, text: string, least: number, most: number): string 
   return text;
 }
 
-function word<W extends string>(field: string, text: string, words: readonly W[]): W {
-  const known = words.find((one) => one === text);
-  return known ?? refuse(`${field} ${JSON.stringify(text)} is not one of ${words.join(', ')}.`);
+function oneOf<V extends string>(field: string, text: string, values: readonly V[]): V {
+  const found = values.find((value) => value === text);
+  return found ?? refuse(`${field} ${JSON.stringify(text)} is not one of ${values.join(', ')}.`);
 }
 
 function pixels(field: string, value: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= mostPixels) return value;
-  return refuse(`${field} ${value} is not a whole number of pixels from 1 to ${mostPixels}.`);
+  if (Number.isInteger(value) && value >= 1 && value <= maxPixels) return value;
+  return refuse(`${field} ${value} is not a whole number of pixels from 1 to ${maxPixels}.`);
 }

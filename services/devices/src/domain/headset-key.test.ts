@@ -1,4 +1,5 @@
-import { createPublicKey } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { testCertificate } from '@headset-cloud/runtime/testing/certificate.ts';
 import { readHeadsetKey } from './headset-key.ts';
 
 test('the key id is the RFC 7638 thumbprint, computed over exactly crv, kty, x and y', () => {
@@ -14,4 +15,13 @@ test('the key id is the RFC 7638 thumbprint, computed over exactly crv, kty, x a
     keyId: 'cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s',
     publicKeyPem: pem,
   });
+});
+
+test('a certificate and a private key are refused, although Node reads a public key from each', () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+  for (const given of [testCertificate.cert, pem]) {
+    expect(() => createPublicKey(given)).not.toThrow();
+    expect(() => readHeadsetKey(given)).toThrow('is not a public key in PEM form');
+  }
 });

@@ -18,16 +18,17 @@ export interface RegisteredKey extends HeadsetKey {
 }
 
 /** Maximum keys of a device: the key in use, and its replacement. */
-export const mostKeys = 2;
+export const maxKeys = 2;
 
-/** Minimum time between two updates of a key's last use; milliseconds. */
-export const useNotedEveryMs = 3_600_000;
+/** Minimum time between two writes of a key's last use; milliseconds. */
+export const keyUseIntervalMs = 3_600_000;
 
 /** Reads a public key; throws `invalid_argument` unless it is an SPKI PEM of an EC P-256 key. */
 export function readHeadsetKey(pem: string): HeadsetKey {
   let key: KeyObject;
   try {
-    if (pem.includes('PRIVATE KEY')) throw new Error('it is a private key');
+    // createPublicKey also reads private keys and certificates.
+    if (!pem.includes('-----BEGIN PUBLIC KEY-----')) throw new Error('it is not a public key');
     key = createPublicKey(pem);
   } catch (cause) {
     throw new DomainError(

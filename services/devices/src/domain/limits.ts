@@ -6,8 +6,9 @@ export interface Limits {
   readonly callsBurst: number;
   readonly callsUnderWay: number;
   readonly deviceChangesPerSecond: number;
-  /** Maximum unprocessed transactions of one device, and of the application. */
+  /** Maximum unprocessed transactions of one device. */
   readonly deviceUnprocessed: number;
+  /** Maximum unprocessed transactions of all devices of the application together. */
   readonly applicationUnprocessed: number;
 }
 
@@ -20,8 +21,8 @@ export const limitNames = [
   'applicationUnprocessed',
 ] as const satisfies readonly (keyof Limits)[];
 
-/** Far above the capacity of the platform. A greater limit is a typing error. */
-const mostOfAny = 10_000_000;
+/** Maximum of each limit, far above the capacity of the platform: a greater value is a typing error. */
+const maxLimit = 10_000_000;
 
 /** The limits that a contract sets. Throws `invalid_argument` for an invalid limit. */
 export function requireLimits(given: Partial<Limits>): Partial<Limits> {
@@ -29,10 +30,10 @@ export function requireLimits(given: Partial<Limits>): Partial<Limits> {
   for (const name of limitNames) {
     const value = given[name];
     if (value === undefined) continue;
-    if (!(value >= 1 && value <= mostOfAny)) {
+    if (!(value >= 1 && value <= maxLimit)) {
       throw new DomainError(
         'invalid_argument',
-        `limits.${name} ${value} is not a whole number from 1 to ${mostOfAny}.`,
+        `limits.${name} ${value} is not a whole number from 1 to ${maxLimit}.`,
       );
     }
     own[name] = value;
@@ -43,7 +44,7 @@ export function requireLimits(given: Partial<Limits>): Partial<Limits> {
 /** Limits of a contract, with the platform's defaults for limits that the contract does not set. */
 export function effectiveLimits(own: Partial<Limits>, defaults: Limits): Limits {
   const merged = { ...defaults, ...own };
-  // A burst below the rate would be raised to the rate. The default burst fits the default rate only.
+  // The default burst fits the default rate only. With the contract's rate, the burst is twice that rate.
   if (own.callsPerSecond !== undefined && own.callsBurst === undefined) {
     merged.callsBurst = own.callsPerSecond * 2;
   }

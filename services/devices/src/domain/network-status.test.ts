@@ -13,15 +13,15 @@ function outcome(...changes: SessionChange[]) {
   for (const change of changes) {
     const next = changePresence(presence, change);
     presence = next.presence;
-    if (next.changed) words.push(`${networkStatus(presence).word.slice(13)} ${change.sessionEpoch}`);
+    if (next.changed) words.push(`${networkStatus(presence).status.slice(13)} ${change.sessionEpoch}`);
   }
   return [words, networkStatus(presence)];
 }
-const isOnline = (atMs: number) => ({ word: 'connectivity_online', atMs });
-const isOffline = (atMs: number) => ({ word: 'connectivity_offline', atMs });
+const isOnline = (atMs: number) => ({ status: 'connectivity_online', atMs });
+const isOffline = (atMs: number) => ({ status: 'connectivity_offline', atMs });
 
 test('a headset that never had a session is offline, without a time', () => {
-  expect(networkStatus({})).toEqual({ word: 'connectivity_offline' });
+  expect(networkStatus({})).toEqual({ status: 'connectivity_offline' });
 });
 
 test('each change is notified once, with its session', () => {

@@ -1,7 +1,7 @@
 /** Start or end of a session, as the cloud observes it. */
 export interface SessionChange {
   readonly kind: 'online' | 'offline';
-  /** Session epoch of the session that began, or of the newest session, which ended. Rises with each session. */
+  /** Session epoch of the session that began or ended. Rises with each session. */
   readonly sessionEpoch: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -9,22 +9,22 @@ export interface SessionChange {
 
 type SessionMoment = Pick<SessionChange, 'sessionEpoch' | 'atMs'>;
 
-/** The newest change of each kind. Both are stored, so that the order of arrival does not matter. */
+/** The newest start and the newest end of a session. Both are stored, so that changes may arrive in any order. */
 export interface Presence {
   readonly online?: SessionMoment;
   readonly offline?: SessionMoment;
 }
 
-export type NetworkWord = 'connectivity_online' | 'connectivity_offline';
+export type NetworkStatusValue = 'connectivity_online' | 'connectivity_offline';
 
 /** The network status of a headset (rule A21). A headset that never had a session is offline without a time. */
-export function networkStatus({ online, offline }: Presence): { word: NetworkWord; atMs?: number } {
+export function networkStatus({ online, offline }: Presence): { status: NetworkStatusValue; atMs?: number } {
   if (online && !(offline && offline.sessionEpoch >= online.sessionEpoch)) {
-    return { word: 'connectivity_online', atMs: online.atMs };
+    return { status: 'connectivity_online', atMs: online.atMs };
   }
-  if (!offline) return { word: 'connectivity_offline' };
-  // Clocks of two instances may differ, but a session does not end before it began.
-  return { word: 'connectivity_offline', atMs: Math.max(offline.atMs, online?.atMs ?? 0) };
+  if (!offline) return { status: 'connectivity_offline' };
+  // The clocks of two instances may differ. The end of a session is never before its start.
+  return { status: 'connectivity_offline', atMs: Math.max(offline.atMs, online?.atMs ?? 0) };
 }
 
 /**
@@ -37,5 +37,5 @@ export function changePresence(
 ): { readonly presence: Presence; readonly changed: boolean } {
   if ((before[kind]?.sessionEpoch ?? 0) >= sessionEpoch) return { presence: before, changed: false };
   const presence = { ...before, [kind]: { sessionEpoch, atMs } };
-  return { presence, changed: networkStatus(before).word !== networkStatus(presence).word };
+  return { presence, changed: networkStatus(before).status !== networkStatus(presence).status };
 }

@@ -9,13 +9,15 @@ import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { datedFields } from './reported.ts';
 import { uploadNotification } from './upload-notification.ts';
 
-/** Maximum lengths in characters. An event fits into the log with any escaping. */
-const longest = { customData: 65_536, appText: 4096, networkName: 255 } as const;
+/**
+ * Maximum lengths of texts, in characters. Even if JSON escapes each character, the event is small enough for the log.
+ */
+const maxLengths = { customData: 65_536, appText: 4096, networkName: 255 } as const;
 
-/** Part of a notification's body that comes from the report. Absent if a value is outside the specification. */
+/** A notification of a report: its operationId, and the fields of its body that come from the report. */
 interface Part {
   readonly operationId: string;
-  /** Distinguishes several notifications of one report. */
+  /** End of the notification's id; distinguishes several notifications of one report. */
   readonly suffix?: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -30,9 +32,9 @@ export function isNotifying({ body: { case: kind, value }, snapshot }: Report): 
 }
 
 /**
- * The notifications of a report (specification Callbacks 3). Values outside the specification are left out. A state
- * change of several fields causes one notification for each field. `cause`: the transaction that a Bluetooth connection
- * names, if it is known to be a pairing.
+ * The notifications of a report (specification Callbacks 3). Values outside the specification cause no notification. A
+ * state change of several fields causes one notification for each field. `cause`: id of the transaction that caused a
+ * Bluetooth connection, if that transaction is known to be a pairing.
  */
 export function notificationsOf(
   report: Report,
@@ -73,7 +75,7 @@ const partsOf: { readonly [K in NotifyingKind]: (value: ReportValue<K>) => Part[
     one('notify-custom-data', {
       success,
       message: 'notify ACTION_SEND_CUSTOM_DATA message.',
-      customData: cut(customData, longest.customData),
+      customData: cut(customData, maxLengths.customData),
     }),
   appStatus: ({ status, text }) =>
     status === 'started' || status === 'finished'
@@ -81,17 +83,17 @@ const partsOf: { readonly [K in NotifyingKind]: (value: ReportValue<K>) => Part[
           type: 'app_status',
           appType: 'device',
           appStatus: status,
-          text: cut(text, longest.appText),
+          text: cut(text, maxLengths.appText),
         })
       : [],
   networkLevel: ({ networkType, active, networkName, level }) => {
-    const word = networkWords.get(networkType);
-    return word && isLevel(level)
+    const typeName = networkTypeNames.get(networkType);
+    return typeName && isLevel(level)
       ? one('notify-network-level', {
           status: 'network_level',
-          networkType: word,
+          networkType: typeName,
           active,
-          networkName: cut(networkName, longest.networkName),
+          networkName: cut(networkName, maxLengths.networkName),
           networkLevel: level,
         })
       : [];
@@ -106,19 +108,19 @@ const partsOf: { readonly [K in NotifyingKind]: (value: ReportValue<K>) => Part[
     one('notify-bluetooth', { status: enabled ? 'bluetooth_enabled' : 'bluetooth_disabled' }),
 };
 
-const networkWords: ReadonlyMap<NetworkType, string> = new Map([
+const networkTypeNames: ReadonlyMap<NetworkType, string> = new Map([
   [NetworkType.WIFI, 'wifi'],
   [NetworkType.MOBILE, 'mobile'],
 ]);
 
 /**
- * A headset's own report of its network is for operators only. The cloud notifies the network status that it observes
- * itself (rule A21).
+ * True if the change reports only the network. A headset's own report of its network is for operators only:
+ * notifications contain the network status that the cloud observes (rule A21).
  */
 function isOnlyNetwork({ network, ...others }: Pick<StateChange, 'network'>): boolean {
   const { power, wearing, charging, batteryPercentage, location } = others as StateChange;
-  const said = [power, wearing, charging, batteryPercentage, location];
-  return network !== undefined && said.every((value) => value === undefined);
+  const otherValues = [power, wearing, charging, batteryPercentage, location];
+  return network !== undefined && otherValues.every((value) => value === undefined);
 }
 
 /** One notification for each field with a value that the reported state accepts. */

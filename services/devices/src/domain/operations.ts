@@ -12,10 +12,10 @@ export function requireVersions(
   minimum: MinimumVersions,
   known: { readonly versions: ReportedVersions; readonly readable: ReportedVersions },
 ): void {
-  for (const what of ['client', 'firmware'] as const) {
-    const version = known.versions[what];
-    if (minimum[what] && version && isOlder(version, minimum[what])) {
-      throw refusals.tooOld(what, known.readable[what] || undefined, minimum[what]);
+  for (const part of ['client', 'firmware'] as const) {
+    const version = known.versions[part];
+    if (minimum[part] && version && isOlder(version, minimum[part])) {
+      throw refusals.tooOld(part, known.readable[part] || undefined, minimum[part]);
     }
   }
 }
@@ -23,7 +23,7 @@ export function requireVersions(
 /** Message of the callback for a command without a target (rule A8). */
 const noTarget = 'None of action, package and classpath is given.';
 
-/** Message with which an operation fails without reaching the headset; empty if it does not fail. */
+/** Message of an operation that fails without being sent to the headset; empty for all other operations. */
 export function certainFailure(operation: Operation): string {
   if (operation.kind.case !== 'command') return '';
   const { action, package: packageName, classpath } = operation.kind.value;

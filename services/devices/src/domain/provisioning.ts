@@ -2,7 +2,7 @@ import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { isDeviceId } from './device.ts';
 
-/** Checks of operators' input; each function throws an `invalid_argument` that says what is wrong. */
+/** Checks of operators' input. Each function throws `invalid_argument` with the field and the rule. */
 
 function refuse(message: string): never {
   throw new DomainError('invalid_argument', message);
@@ -37,12 +37,15 @@ export function requireClientIds(values: readonly string[]): string[] {
   return [...new Set(values)];
 }
 
-/** Far above the size of any fleet. A greater limit is a typing error. No data grows with the limit. */
-export const mostSlots = 10_000_000;
+/**
+ * Maximum activation limit, far above the size of any fleet: a greater value is a typing error. No data grows with the
+ * limit.
+ */
+export const maxSlots = 10_000_000;
 
 export function requireActivationLimit(value: number): number {
-  if (Number.isInteger(value) && value >= 0 && value <= mostSlots) return value;
-  return refuse(`activation_limit ${value} is not a whole number from 0 to ${mostSlots}.`);
+  if (Number.isInteger(value) && value >= 0 && value <= maxSlots) return value;
+  return refuse(`activation_limit ${value} is not a whole number from 0 to ${maxSlots}.`);
 }
 
 /** IMEIs to add and to remove: each valid, none in both. */

@@ -1,12 +1,12 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /**
- * Names both versions (rule C14), the reported version only if the application may read it (rule A7). transactions uses
- * the same text when it checks again at the start.
+ * Message that contains the minimum version (rule C14) and, if the application may read it, the reported version (rule
+ * A7). transactions uses the same text when it checks the versions again before a start.
  */
-function tooOldMessage(what: 'client' | 'firmware', version: string | undefined, minimum: string): string {
+function tooOldMessage(part: 'client' | 'firmware', version: string | undefined, minimum: string): string {
   const named = version === undefined ? '' : ` ${version}`;
-  return `The device's ${what} version${named} is older than ${minimum}, which this operation needs.`;
+  return `The device's ${part} version${named} is older than ${minimum}, which this operation needs.`;
 }
 
 /** Errors of this service, with the specification's messages (API 8) if there are any. */
@@ -25,9 +25,12 @@ export const refusals = {
       'conflict',
       'Another activation, deactivation or reset of the device came first. Try again.',
     ),
-  tooOld: (what: 'client' | 'firmware', version: string | undefined, minimum: string) =>
-    new DomainError('invalid_argument', tooOldMessage(what, version, minimum)),
-  /** `current` is undefined if the application may not read it. An equal version is not a downgrade (rule A13). */
+  tooOld: (part: 'client' | 'firmware', version: string | undefined, minimum: string) =>
+    new DomainError('invalid_argument', tooOldMessage(part, version, minimum)),
+  /**
+   * `current`: the device's version; undefined if the application may not read it. An equal version is no downgrade
+   * (rule A13).
+   */
   firmwareDowngrade: (version: string, current: string | undefined) =>
     new DomainError(
       'invalid_argument',

@@ -1,7 +1,7 @@
 import type { Presence } from './network-status.ts';
 
 /**
- * Position and time of a reported change. Report ids give the order, because a headset's clock may be wrong by days.
+ * Order and time of a reported change. Report ids give the order, because a headset's clock may be wrong by days.
  */
 export interface Moment {
   /** Rises over the lifetime of the headset. */
@@ -39,9 +39,9 @@ export interface Introduction {
   readonly sessionEpoch: number;
   /** Start of the session by the server's clock; absent in documents of older versions. */
   readonly atMs?: number;
-  /** The highest report id that the headset had used before; absent if the headset did not report it. */
+  /** The highest report id that the headset had used before this hello; absent if the headset did not send it. */
   readonly lastReportId?: number;
-  /** Set if two headsets probably used the device's identity at that time. */
+  /** Set if two headsets probably used the device's identity at the start of the session. */
   readonly sharedIdentity?: true;
   readonly clientVersion: string;
   readonly firmwareVersion: string;
@@ -61,14 +61,14 @@ export interface Software {
 
 /** A headset's report of its software after a change. */
 export interface Inventory extends Software, Moment {
-  /** The session in which it arrived; absent in documents of 0.1.0. */
+  /** Epoch of the session in which the inventory arrived; absent in documents of release 0.1.0. */
   readonly sessionEpoch?: number;
 }
 
 /** A device's reported state (specification API 3). */
 export interface Reported extends ReportedFields {
   readonly introduction?: Introduction;
-  /** The newest activation epoch that was current at the start of a session, as far as it could be read. */
+  /** The highest activation epoch with which a session is known to have started. */
   readonly introducedEpoch?: number;
   readonly inventory?: Inventory;
   /** The newest session that ended without a successor within the offline interval (rule A21). */
@@ -91,18 +91,18 @@ export function presenceOf({ introduction, offline }: Reported): Presence {
  */
 export function readableSince(reported: Reported, sinceEpoch: number): Reported {
   const { introduction, introducedEpoch, inventory, offline, network, ...fields } = reported;
-  const own = (moment: unknown) => (moment as Partial<Moment> | undefined)?.epoch ?? -1;
+  const epochOf = (moment: unknown) => (moment as Partial<Moment> | undefined)?.epoch ?? -1;
   const readable: Reported = Object.fromEntries(
-    Object.entries(fields).filter(([, dated]) => own(dated) >= sinceEpoch),
+    Object.entries(fields).filter(([, dated]) => epochOf(dated) >= sinceEpoch),
   );
   return {
     ...readable,
     ...(introduction && isIntroduced(reported, sinceEpoch) && { introduction }),
-    ...(inventory && own(inventory) >= sinceEpoch && { inventory }),
+    ...(inventory && epochOf(inventory) >= sinceEpoch && { inventory }),
   };
 }
 
-/** True if a session has begun since that epoch, so that its hello may be read. */
+/** True if a session has started at activation epoch `sinceEpoch` or later. Then the application may read its hello. */
 function isIntroduced(
   { introducedEpoch = -1 }: Pick<Reported, 'introducedEpoch'>,
   sinceEpoch: number,
@@ -111,19 +111,22 @@ function isIntroduced(
 }
 
 /**
- * The software that the headset last reported: the inventory, or the hello of a session that began after the inventory
- * and is complete. Both are stored, so that the order of arrival does not matter.
+ * The software that the headset last reported, by its inventory or by its hello. Both are stored, so that the order of
+ * arrival does not matter.
  */
 export function reportedSoftware({ introduction, inventory }: Reported): Software | undefined {
   if (!inventory || !introduction) return inventory ?? introduction;
   return isReportedAfter(inventory, introduction) ? inventory : introduction;
 }
 
-/** Compares report ids if the headset reports them. Otherwise compares times, which a wrong clock can distort. */
+/**
+ * True if the headset reported the inventory after the hello. Compares report ids if the hello contains one. Otherwise
+ * compares times, which a wrong clock can distort.
+ */
 function isReportedAfter(inventory: Inventory, { sessionEpoch, lastReportId, atMs }: Introduction): boolean {
   const arrivedIn = inventory.sessionEpoch ?? sessionEpoch;
   if (arrivedIn !== sessionEpoch) return arrivedIn > sessionEpoch;
-  // The inventory may have waited on the headset since before the hello.
+  // The inventory may be older than the hello: the headset may have stored it before the session began.
   if (lastReportId !== undefined) return inventory.reportId > lastReportId;
   return inventory.atMs >= (atMs ?? 0);
 }
@@ -156,7 +159,7 @@ export interface ReportedChange {
   readonly location?: Position;
 }
 
-const words = {
+const allowedValues = {
   power: ['started', 'finished'],
   wearing: ['device_wear', 'device_takeoff'],
   network: ['connectivity_online', 'connectivity_offline'],
@@ -168,7 +171,7 @@ export function datedFields(change: ReportedChange, moment: Moment): ReportedFie
   const fields: { -readonly [K in keyof ReportedFields]: ReportedFields[K] } = {};
   for (const name of ['power', 'wearing', 'network', 'charging'] as const) {
     const value = change[name];
-    if (value !== undefined && (words[name] as readonly string[]).includes(value)) {
+    if (value !== undefined && (allowedValues[name] as readonly string[]).includes(value)) {
       fields[name] = { value, ...moment };
     }
   }
@@ -176,9 +179,10 @@ export function datedFields(change: ReportedChange, moment: Moment): ReportedFie
   if (battery !== undefined && battery >= 0 && battery <= 100) {
     fields.battery = { value: battery, ...moment };
   }
-  const at = change.location;
-  if (at && Math.abs(at.latitude) <= 90 && Math.abs(at.longitude) <= 180) {
-    fields.location = { value: { latitude: at.latitude, longitude: at.longitude }, ...moment };
+  const { location } = change;
+  if (location && Math.abs(location.latitude) <= 90 && Math.abs(location.longitude) <= 180) {
+    const { latitude, longitude } = location;
+    fields.location = { value: { latitude, longitude }, ...moment };
   }
   return fields;
 }
@@ -188,10 +192,10 @@ function isBefore(one: Moment, other: Moment): boolean {
   return one.epoch === other.epoch ? one.reportId < other.reportId : one.epoch < other.epoch;
 }
 
-/** The newer value of each field of two reports, whatever their times. */
-export function newerFields(earlier: ReportedFields, later: ReportedFields): ReportedFields {
-  const merged: Record<string, Dated<unknown>> = { ...earlier };
-  for (const [name, dated] of Object.entries(later) as [string, Dated<unknown>][]) {
+/** Merges the fields of two reports: the newer value of each field, whatever the order of arrival. */
+export function newerFields(one: ReportedFields, other: ReportedFields): ReportedFields {
+  const merged: Record<string, Dated<unknown>> = { ...one };
+  for (const [name, dated] of Object.entries(other) as [string, Dated<unknown>][]) {
     const known = merged[name];
     if (!known || !isBefore(dated, known)) merged[name] = dated;
   }

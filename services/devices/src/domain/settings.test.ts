@@ -1,8 +1,8 @@
-import { requireAddress } from './settings.ts';
+import { requireEndpointUrl } from './settings.ts';
 
 const rules = { httpsOnly: false, mayReach: () => true };
 const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
-const validate = (url: string) => () => requireAddress('deviceEvent', url, rules);
+const validate = (url: string) => () => requireEndpointUrl('deviceEvent', url, rules);
 
 test('the 255 characters of a URL are code points, as in the contract', () => {
   expect(validate(long(255))).not.toThrow();

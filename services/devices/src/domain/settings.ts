@@ -2,7 +2,7 @@ import { isLongerThan } from '@headset-cloud/runtime/characters.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** The settings that hold a URL, by their JSON names (specification API 3; the last one: ADR 0055). */
-export const addressSettings = [
+export const endpointSettings = [
   'deviceEvent',
   'remoteSupportEvent',
   'soraEvent',
@@ -14,16 +14,16 @@ export const addressSettings = [
   'noticeEvent',
 ] as const;
 
-export type AddressSetting = (typeof addressSettings)[number];
+export type EndpointSetting = (typeof endpointSettings)[number];
 
-/** An absent address is not set. */
-export type Addresses = Readonly<Partial<Record<AddressSetting, string>>>;
+/** URLs of an application by the names of their settings. An absent setting is not set. */
+export type Endpoints = Readonly<Partial<Record<EndpointSetting, string>>>;
 
-/** The addresses and, after one was issued, the authentication key. */
-export type ApplicationSettings = Addresses & { readonly authenticationKey?: string };
+/** The endpoints, and the authentication key; the key is absent if it was never issued. */
+export type ApplicationSettings = Endpoints & { readonly authenticationKey?: string };
 
-export function isAddressSetting(name: string): name is AddressSetting {
-  return (addressSettings as readonly string[]).includes(name);
+export function isEndpointSetting(name: string): name is EndpointSetting {
+  return (endpointSettings as readonly string[]).includes(name);
 }
 
 /**
@@ -44,8 +44,8 @@ export function requireDestination(has: { deviceEvent: boolean; authenticationKe
   }
 }
 
-/** Restrictions that an operator sets for integrators' URLs. */
-export interface DestinationRules {
+/** Restrictions that an operator sets for the URLs of integrators' endpoints. */
+export interface EndpointRules {
   /** True if http is not allowed. */
   readonly httpsOnly: boolean;
   /** False for a host to which callbacks are never sent. */
@@ -53,10 +53,10 @@ export interface DestinationRules {
 }
 
 /**
- * Throws `invalid_body` unless the text is an http(s) address of at most 255 characters (specification API 5) that the
- * rules allow. Names are not resolved here: their addresses are checked at each attempt (rule C10).
+ * Throws `invalid_body` unless the text is an http(s) URL of at most 255 characters (specification API 5) that the
+ * rules allow. Host names are not resolved here: their IP addresses are checked at each attempt (rule C10).
  */
-export function requireAddress(name: AddressSetting, value: string, rules: DestinationRules): void {
+export function requireEndpointUrl(name: EndpointSetting, value: string, rules: EndpointRules): void {
   const refuse = (reason: string) => new DomainError('invalid_body', `/${name} ${reason}`);
   const url = !isLongerThan(value, 255) && /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) && URL.parse(value);
   if (!url) throw refuse('must be an http or https URL of at most 255 characters.');

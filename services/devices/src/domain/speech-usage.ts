@@ -4,17 +4,17 @@ import { type Implausible, plausibleTime } from '@headset-cloud/runtime/outside-
 export interface SpeechUsed {
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** The start as the headset reported it, set if `startedAtMs` replaces it. */
+  /** The start that the headset reported; set only if `startedAtMs` is a replacement. */
   readonly reportedStartedAtMs?: number;
 }
 
-/** Longest use in one report. A longer use is a defect of the client and must not be charged. */
-const longestMs = 24 * 60 * 60 * 1000;
+/** Maximum duration in one report. A longer duration is an error of the client and must not be charged. */
+const maxDurationMs = 24 * 60 * 60 * 1000;
 
 /**
- * Reads a headset's report of speech recognition; undefined if its duration is impossible. A start that is absent,
- * before the activation, or too late to end before the arrival is replaced by the latest possible start, because the
- * use ended before it was reported (rule A24). No use is charged before the activation.
+ * Reads a headset's report of speech recognition; undefined if its duration is impossible. An absent or implausible
+ * start is replaced by the latest possible start (rule A24). A start is implausible if it is before the activation, or
+ * if the use would end after the arrival of the report. A replaced start is never before the activation.
  */
 export function speechUsed(
   { startedAtMs, durationMs }: { readonly startedAtMs: number; readonly durationMs: number },
@@ -24,7 +24,7 @@ export function speechUsed(
   }: { readonly receivedAtMs: number; readonly activatedAtMs?: number | undefined },
   onReplaced: (why: Implausible) => void,
 ): SpeechUsed | undefined {
-  if (durationMs <= 0 || durationMs > longestMs) return undefined;
+  if (durationMs <= 0 || durationMs > maxDurationMs) return undefined;
   const latestMs = Math.max(receivedAtMs - durationMs, activatedAtMs ?? 0);
   const times = { notBeforeMs: activatedAtMs, arrivedAtMs: latestMs };
   const atMs = plausibleTime(startedAtMs, times, onReplaced);

@@ -33,7 +33,7 @@ export function matches(device: Filterable, filter: StatusFilter): boolean {
   const { activation, reported } = device;
   if (!activation) return false;
   if (activatedSinceMs !== undefined && (activation.sinceMs ?? -1) < activatedSinceMs) return false;
-  if (network !== undefined && networkStatus(presenceOf(reported)).word !== network) return false;
+  if (network !== undefined && networkStatus(presenceOf(reported)).status !== network) return false;
   if (batteryBelow !== undefined) {
     const battery = readableSince(reported, activation.sinceEpoch).battery?.value;
     if (battery === undefined || battery >= batteryBelow) return false;

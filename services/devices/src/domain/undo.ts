@@ -2,10 +2,10 @@ import type { Activation, DeviceState } from './device.ts';
 
 /**
  * Effect of the cancellation of an activation's transaction (ADR 0063):
- * - `none`: the activation has ended, or a later change of the device has replaced it;
- * - `replace`: the device stays activated. If the canceled activation replaced an activation that is not canceled, that
- * activation is in force again. If the canceled activation was itself replaced, it can no longer be restored;
- * - `end`: no other activation remains: the device is deactivated.
+ * - `none`: the activation has ended, was followed by a reset, or is no longer remembered: nothing changes;
+ * - `replace`: the device stays activated, with `next`. If the canceled activation is the current one, the activation
+ *   that it replaced is restored. If it was replaced itself, it is removed from `earlier`;
+ * - `end`: the canceled activation replaced no other activation: the device is deactivated.
  */
 export type UndoStep =
   | { readonly kind: 'none' }
@@ -21,9 +21,9 @@ export function nextUndoStep(device: DeviceState, transactionId: number): UndoSt
   if (!present) return { kind: 'none' };
   const { earlier = [] } = present;
   if (activationTransaction(device) !== transactionId) {
-    const left = earlier.filter((one) => one.transactionId !== transactionId);
-    if (left.length === earlier.length) return { kind: 'none' };
-    return { kind: 'replace', present, next: { ...present, earlier: left } };
+    const remaining = earlier.filter((one) => one.transactionId !== transactionId);
+    if (remaining.length === earlier.length) return { kind: 'none' };
+    return { kind: 'replace', present, next: { ...present, earlier: remaining } };
   }
   const last = earlier.at(-1);
   if (!last) return { kind: 'end', present };
@@ -35,7 +35,7 @@ export function nextUndoStep(device: DeviceState, transactionId: number): UndoSt
   return { kind: 'replace', present, next };
 }
 
-/** The activation after the same application has activated again: client id and secret are replaced. */
+/** The activation after a repeated activation by the same application, with the new client id and secret. */
 export function repeatedActivation(
   device: DeviceState,
   present: Activation,
@@ -53,8 +53,8 @@ export function repeatedActivation(
 }
 
 /**
- * The transaction that the device's activation depends on. The activation stays while this transaction is not canceled.
- * After a reset it is the reset's transaction, which no cancellation of an activation names.
+ * The transaction whose cancellation undoes the current activation. After a reset, the function returns the reset's
+ * transaction. Its cancellation does not undo an activation.
  */
 function activationTransaction({ activation, lastTransactionId }: DeviceState): number {
   const restored = activation?.restored;

@@ -1,7 +1,7 @@
 import { type FileUpload, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
-import { mostFileBytes, mostPathBytes, readUploadPath } from './upload.ts';
+import { maxFileBytes, maxPathBytes, readUploadPath } from './upload.ts';
 
 const notAssociated = 'The device is not associated with the application.';
 const noSignedUrl = 'The signed URL could not be obtained.';
@@ -11,18 +11,17 @@ const failures: ReadonlyMap<UrlRefusal, string> = new Map([
   [UrlRefusal.SIZE, 'The file size is over the limit.'],
   [UrlRefusal.NOT_ASSOCIATED, notAssociated],
   [UrlRefusal.NO_SIGNED_URL, noSignedUrl],
-  // The headset stopped retrying while a part of the platform was unavailable.
+  // The headset stopped its retries while the platform was unavailable.
   [UrlRefusal.UNAVAILABLE, noSignedUrl],
   [UrlRefusal.NOT_FOUND, noSignedUrl],
 ]);
 const uploadFailed = 'The upload to the signed URL failed.';
-/** No URL is requested for an empty file, whose size is not over the limit (specification Callbacks 5). */
+/** Message for an empty file: its size is not over the limit, but it cannot be uploaded (specification Callbacks 5). */
 const empty = 'The signed URL could not be obtained because the file is empty.';
 
 /**
- * The notification of a file's upload, for the application that has activated the device. It reports a failure if the
- * path names another application, another device or no file, or if the size is not allowed. The other application is
- * not notified.
+ * The notification of a file's upload, for the application that has activated the device. The notification reports a
+ * failure if the path contains another application, another device or no file name, or if the size is not allowed.
  */
 export function uploadNotification(
   id: string,
@@ -31,7 +30,7 @@ export function uploadNotification(
 ): DeviceNotification {
   const path = readUploadPath(file);
   const own = path?.applicationId === applicationId && path.deviceId === deviceId;
-  const isAllowedSize = sizeBytes >= 1n && sizeBytes <= BigInt(mostFileBytes);
+  const isAllowedSize = sizeBytes >= 1n && sizeBytes <= BigInt(maxFileBytes);
   // A file of that size cannot have been uploaded, whatever the headset reports.
   const refusal = failure === UrlRefusal.UNSPECIFIED && !isAllowedSize ? UrlRefusal.SIZE : failure;
   const succeeded = own && refusal === UrlRefusal.UNSPECIFIED;
@@ -47,7 +46,7 @@ export function uploadNotification(
       deviceId,
       timestamp: atMs,
       result: succeeded ? 'success' : 'failure',
-      file: cut(file, mostPathBytes),
+      file: cut(file, maxPathBytes),
       message: succeeded ? 'upload success.' : reason,
     },
   };

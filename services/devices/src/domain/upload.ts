@@ -7,7 +7,7 @@ export interface UploadPath {
 }
 
 /** Maximum bytes of a path, in UTF-8: the longest key that S3 accepts. */
-export const mostPathBytes = 1024;
+export const maxPathBytes = 1024;
 
 /**
  * Reads `{applicationId}/{deviceId}/upload_files/{any path and file name}`. Undefined for any other form, and for parts
@@ -15,7 +15,7 @@ export const mostPathBytes = 1024;
  * characters.
  */
 export function readUploadPath(file: string): UploadPath | undefined {
-  if (Buffer.byteLength(file) > mostPathBytes || /[\p{Cc}\\]/u.test(file)) return undefined;
+  if (Buffer.byteLength(file) > maxPathBytes || /[\p{Cc}\\]/u.test(file)) return undefined;
   const parts = file.split('/');
   const [applicationId, deviceId, folder, ...rest] = parts;
   if (!applicationId || !deviceId || folder !== 'upload_files' || rest.length === 0) return undefined;
@@ -24,10 +24,10 @@ export function readUploadPath(file: string): UploadPath | undefined {
 }
 
 /** Maximum bytes of a file; the minimum is one byte (specification Callbacks 5). */
-export const mostFileBytes = 20_971_520;
+export const maxFileBytes = 20_971_520;
 
 /** Maximum length of a URL that a headset gets. */
-const mostUrlCharacters = 8192;
+const maxUrlCharacters = 8192;
 
 /** The signed URL in an integrator's answer to fileUploadGetUrl, `{url}`; undefined if there is none. */
 export function readSignedUrl(answer: Uint8Array): string | undefined {
@@ -38,6 +38,6 @@ export function readSignedUrl(answer: Uint8Array): string | undefined {
     return undefined;
   }
   const url = typeof value === 'object' && value !== null && 'url' in value ? value.url : undefined;
-  if (typeof url !== 'string' || isLongerThan(url, mostUrlCharacters)) return undefined;
+  if (typeof url !== 'string' || isLongerThan(url, maxUrlCharacters)) return undefined;
   return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) && URL.canParse(url) ? url : undefined;
 }

@@ -2,11 +2,12 @@ import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-const mostDraws = 20;
+/** Maximum transaction ids that one call draws. */
+const maxDraws = 20;
 
 /**
- * Changes a device's activation with a new transaction id, or with the id of an earlier run with the same
- * Idempotency-Key. Uses a new id if another change came first.
+ * Changes a device's activation with a new transaction id, or with the id of an earlier call with the same
+ * Idempotency-Key. If another change came first, draws a new id and tries again.
  */
 export async function changeDevice(
   deps: HandlerDependencies,
@@ -20,8 +21,8 @@ export async function changeDevice(
     try {
       const transactionId = await deps.idempotency.run(caller, {
         draw: async () => {
-          const wanted = { deviceId, deviceUnprocessedLimit };
-          return Number((await deps.transactions.drawTransactionId(wanted)).transactionId);
+          const request = { deviceId, deviceUnprocessedLimit };
+          return Number((await deps.transactions.drawTransactionId(request)).transactionId);
         },
         work: async (drawn) => {
           await change(drawn);
@@ -31,7 +32,7 @@ export async function changeDevice(
       return { transactionId: BigInt(transactionId) };
     } catch (error) {
       const overtaken = error instanceof DomainError && error.code === 'conflict';
-      if (!overtaken || draws === mostDraws) throw error;
+      if (!overtaken || draws === maxDraws) throw error;
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-const mostAtOnce = 1000;
+const maxKeysPerCall = 1000;
 
 /** For device-link: returns the keys of open sessions that are no longer registered. */
 export function checkHeadsetKeysHandler({
@@ -11,8 +11,8 @@ export function checkHeadsetKeysHandler({
   activation,
 }: HandlerDependencies): Handlers<typeof HeadsetKeysService>['checkHeadsetKeys'] {
   return async ({ keys, withRecent }) => {
-    if (keys.length > mostAtOnce) {
-      throw new DomainError('invalid_argument', `keys: ${keys.length} are more than ${mostAtOnce}.`);
+    if (keys.length > maxKeysPerCall) {
+      throw new DomainError('invalid_argument', `keys: ${keys.length} are more than ${maxKeysPerCall}.`);
     }
     const nowMs = activation.clock.now();
     const recentDeviceIds = withRecent ? await store.recent(nowMs) : [];

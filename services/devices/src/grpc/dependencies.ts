@@ -5,7 +5,7 @@ import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
 import type { Idempotency } from '@headset-cloud/rules/idempotency.ts';
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
-import type { DestinationRules } from '../domain/settings.ts';
+import type { EndpointRules } from '../domain/settings.ts';
 import type { LimitsReader } from '../limits.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { ApplicationStore } from '../ports/application-store.ts';
@@ -26,7 +26,7 @@ export interface HandlerDependencies {
   readonly signedUrls: Client<typeof SignedUrlsService>;
   /** Largest file that a headset may upload. */
   readonly fileUploadLimitBytes: number;
-  readonly destinations: DestinationRules;
+  readonly endpointRules: EndpointRules;
   readonly metrics: DevicesMetrics;
   readonly idempotency: Idempotency;
   readonly secrets: SecretBox;

@@ -8,9 +8,9 @@ import { matches, readableClient, type StatusFilter } from '../domain/status-fil
 import type { DeviceReader, DeviceWithReport } from '../ports/device-reader.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-const mostAtOnce = 100;
-/** Maximum devices that one call reads, so that a filter with few matches costs no more. */
-const mostLookedAt = 1000;
+const maxPageSize = 100;
+/** Maximum devices that one call reads, which limits the cost of a filter with few matches. */
+const maxDevicesRead = 1000;
 
 /** GET …/device_statuses: the matching devices that the application has activated now, in pages. */
 export function findDeviceStatusesHandler(
@@ -18,12 +18,12 @@ export function findDeviceStatusesHandler(
 ): Handlers<typeof DevicesService>['findDeviceStatuses'] {
   return async (request) => {
     const { applicationId, afterDeviceId } = request;
-    const limit = Math.min(request.limit || mostAtOnce, mostAtOnce);
+    const limit = Math.min(request.limit || maxPageSize, maxPageSize);
     const filter = filterOf(request);
-    const isOpen = Object.keys(filter).length === 0;
-    const { found, next } = isOpen
-      ? await all(deps.reader, applicationId, afterDeviceId, limit)
-      : await filtered(deps.reader, applicationId, afterDeviceId, limit, filter);
+    const hasFilter = Object.keys(filter).length > 0;
+    const { found, next } = hasFilter
+      ? await filtered(deps.reader, applicationId, afterDeviceId, limit, filter)
+      : await all(deps.reader, applicationId, afterDeviceId, limit);
     return { found: found.map(message), nextAfterDeviceId: next };
   };
 }
@@ -48,8 +48,8 @@ async function filtered(
   limit: number,
   filter: StatusFilter,
 ): Promise<Page> {
-  const looked = await reader.filterable(applicationId, after, mostLookedAt);
-  const matching = looked.filter((device) => matches(device, filter));
+  const candidates = await reader.filterable(applicationId, after, maxDevicesRead);
+  const matching = candidates.filter((device) => matches(device, filter));
   const page = matching.slice(0, limit);
   const found =
     page.length === 0
@@ -58,13 +58,13 @@ async function filtered(
           applicationId,
           page.map(({ deviceId }) => deviceId),
         );
-  // Devices after the page's last match are read again for the next page.
-  const last = matching.length > limit ? page.at(-1) : looked.at(-1);
-  const isAll = matching.length <= limit && looked.length < mostLookedAt;
-  // The device may have changed between the two reads.
+  // The next page starts after the last match of this page, or after the last device that was read.
+  const last = matching.length > limit ? page.at(-1) : candidates.at(-1);
+  const isLastPage = matching.length <= limit && candidates.length < maxDevicesRead;
+  // Filters again, because a device may have changed between the two reads.
   return {
     found: found.filter((device) => matches(device, filter)),
-    next: isAll ? '' : (last?.deviceId ?? ''),
+    next: isLastPage ? '' : (last?.deviceId ?? ''),
   };
 }
 

@@ -4,8 +4,8 @@ import { refusals } from '../domain/refusals.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * GET …/devices/{deviceId}. Not activated, never activated and unknown devices are all returned as not activated (rule
- * A7). A device that another application has activated is 403 (specification API 4).
+ * GET …/devices/{deviceId}. Returns `activated: false` for a deactivated, a new and an unknown device alike (rule A7).
+ * Throws 403 if another application has activated the device (specification API 4).
  */
 export function getActivationHandler(
   deps: HandlerDependencies,

@@ -3,9 +3,9 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * For device-link: the activation that a headset's welcome carries (rule A7). So a headset gets the activation even if
- * the transaction of the change was canceled. The answer contains the client secret in plain text and is for the
- * headset's own stream only.
+ * For device-link: the activation in a headset's welcome (rule A7). With the welcome, a headset gets its activation
+ * even if the transaction of the activation was canceled. The response contains the client secret in plain text, so it
+ * may be sent only to the headset itself.
  */
 export function getCurrentActivationHandler(
   deps: HandlerDependencies,

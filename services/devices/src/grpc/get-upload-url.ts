@@ -6,9 +6,9 @@ import { notifiedApplication } from '../domain/association.ts';
 import { readSignedUrl, readUploadPath } from '../domain/upload.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** The integrator has 15 s to answer (rule C10); the notifier needs a little longer. */
+/** Deadline of the call to the notifier: the integrator's 15 s (rule C10), and time for the notifier; milliseconds. */
 const deadlineMs = 20_000;
-/** The answer contains only one address. */
+/** Maximum size of the integrator's answer, which contains only one URL; bytes. */
 const maxAnswerBytes = 64 * 1024;
 
 /**
@@ -23,7 +23,7 @@ export function getUploadUrlHandler(
     if (!upload) throw new DomainError('invalid_argument', 'The call names no file.');
     const refusal = await refusalOf(deps, deviceId, upload);
     if (refusal !== undefined) {
-      count(refusalWords[refusal]);
+      count(refusalOutcomes[refusal]);
       return { refusal };
     }
     try {
@@ -37,18 +37,21 @@ export function getUploadUrlHandler(
   };
 }
 
-const refusalWords = {
+/** Outcome in the metric, by refusal. */
+const refusalOutcomes = {
   [UrlRefusal.NOT_ASSOCIATED]: 'not_associated',
   [UrlRefusal.SIZE]: 'size',
   [UrlRefusal.NO_SIGNED_URL]: 'no_signed_url',
 } as const;
 
-/** Reason for not giving the headset a URL, as far as it is known without the integrator. */
+/**
+ * Checks the request without the integrator. Returns the reason of a refusal; undefined if the integrator may be asked.
+ */
 async function refusalOf(
   deps: HandlerDependencies,
   deviceId: string,
   { file, sizeBytes, activationEpoch }: UploadRequest,
-): Promise<keyof typeof refusalWords | undefined> {
+): Promise<keyof typeof refusalOutcomes | undefined> {
   const path = readUploadPath(file);
   const applicationId = notifiedApplication(
     await deps.reader.associations(deviceId),

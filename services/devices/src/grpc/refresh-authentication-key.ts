@@ -8,8 +8,8 @@ import type { HandlerDependencies } from './dependencies.ts';
 const keyBytes = 32;
 
 /**
- * POST …/refresh_authkey: 256 random bits as URL-safe text. The old key is invalid before the answer (rule A6), because
- * callbacks read the key at each attempt.
+ * POST …/refresh_authkey: creates a key of 256 random bits as URL-safe text. When the call returns, the old key is not
+ * used any more (rule A6), because each attempt of a callback reads the key.
  */
 export function refreshAuthenticationKeyHandler(
   deps: HandlerDependencies,

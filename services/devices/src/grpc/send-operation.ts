@@ -3,12 +3,13 @@ import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.
 import { operationOf } from '@headset-cloud/proto/operations.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
-import { sendOperation, type WantedOperation } from '../operations/send.ts';
+import { type OperationToSend, sendOperation } from '../operations/send.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * Sends any operation to an activated device, except operations that change its activation, which have separate calls.
+ * Sends an operation to an activated device. Operations that change the activation have separate calls and are
+ * rejected.
  */
 export function sendOperationHandler(
   deps: HandlerDependencies,
@@ -20,5 +21,5 @@ export function sendOperationHandler(
   };
 }
 
-const isSendable = (operation: Operation | undefined): operation is WantedOperation['operation'] =>
+const isSendable = (operation: Operation | undefined): operation is OperationToSend['operation'] =>
   operation?.kind.case !== undefined && !operationOf(operation.kind.case).changesActivation;

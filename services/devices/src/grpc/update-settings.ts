@@ -4,13 +4,13 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { refusals } from '../domain/refusals.ts';
 import {
-  type Addresses,
-  type AddressSetting,
   type ApplicationSettings,
-  addressSettings,
-  type DestinationRules,
-  isAddressSetting,
-  requireAddress,
+  type EndpointRules,
+  type EndpointSetting,
+  type Endpoints,
+  endpointSettings,
+  isEndpointSetting,
+  requireEndpointUrl,
 } from '../domain/settings.ts';
 import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
@@ -21,11 +21,11 @@ export function updateSettingsHandler(
 ): Handlers<typeof ApplicationsService>['updateSettings'] {
   return async ({ caller: given, set, remove }) => {
     const caller = requireCaller(given);
-    const change = { set: addressesToSet(set, deps.destinations), remove: namesToRemove(remove) };
+    const change = { set: endpointsToSet(set, deps.endpointRules), remove: namesToRemove(remove) };
     const both = change.remove.find((name) => name in change.set);
     if (both) throw new DomainError('invalid_argument', `${both} is both set and removed.`);
     const settings: ApplicationSettings = await deps.idempotency.run(caller, {
-      // Id of the change, so that a repeat after a crash does not undo a later change.
+      // With an id for the change, a repeated call after a crash does not overwrite a later change.
       draw: async () => randomUUID(),
       work: async (changeId) => {
         const { applicationId, clientId } = caller;
@@ -41,23 +41,23 @@ export function updateSettingsHandler(
   };
 }
 
-function addressesToSet(set: Settings | undefined, rules: DestinationRules): Addresses {
+function endpointsToSet(set: Settings | undefined, rules: EndpointRules): Endpoints {
   if (set?.authenticationKey !== undefined) {
     throw new DomainError('invalid_argument', 'authenticationKey cannot be set: it is issued.');
   }
-  const addresses: Partial<Record<AddressSetting, string>> = {};
-  for (const name of addressSettings) {
+  const endpoints: Partial<Record<EndpointSetting, string>> = {};
+  for (const name of endpointSettings) {
     const url = set?.[name];
     if (url === undefined) continue;
-    requireAddress(name, url, rules);
-    addresses[name] = url;
+    requireEndpointUrl(name, url, rules);
+    endpoints[name] = url;
   }
-  return addresses;
+  return endpoints;
 }
 
-function namesToRemove(names: readonly string[]): AddressSetting[] {
+function namesToRemove(names: readonly string[]): EndpointSetting[] {
   return names.map((name) => {
-    if (!isAddressSetting(name)) {
+    if (!isEndpointSetting(name)) {
       throw new DomainError('invalid_argument', `${name} is not a setting that can be removed.`);
     }
     return name;

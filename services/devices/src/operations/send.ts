@@ -14,7 +14,7 @@ import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import type { LimitsReader } from '../limits.ts';
 import type { ApplicationStore } from '../ports/application-store.ts';
-import type { DeviceReader, Standing } from '../ports/device-reader.ts';
+import type { ActivationSnapshot, DeviceReader } from '../ports/device-reader.ts';
 
 /** Dependencies of sending an operation. */
 export interface SendDependencies {
@@ -26,18 +26,18 @@ export interface SendDependencies {
   readonly limits: LimitsReader;
 }
 
-/** An operation that an application sends to its device. */
-export interface WantedOperation {
+/** An operation to send from an application to its device. */
+export interface OperationToSend {
   readonly caller: Caller;
   readonly deviceId: string;
   readonly operation: Operation & { readonly kind: { readonly case: string } };
 }
 
-/** Maximum reads of the device by one call, if its activation keeps changing. */
-const mostTries = 10;
+/** Maximum tries of one call. A try fails only if the activation changed after it was read. */
+const maxTries = 10;
 
 /** Throws on a downgrade. A version that the device has not reported cannot be compared. */
-function requireNoDowngrade(version: string, { versions, readable }: Standing): void {
+function requireNoDowngrade(version: string, { versions, readable }: ActivationSnapshot): void {
   if (!versions.firmware || !isOlder(version, versions.firmware)) return;
   throw refusals.firmwareDowngrade(version, readable.firmware || undefined);
 }
@@ -50,26 +50,26 @@ function requireNoDowngrade(version: string, { versions, readable }: Standing): 
  */
 export async function sendOperation(
   deps: SendDependencies,
-  { caller, deviceId, operation }: WantedOperation,
+  { caller, deviceId, operation }: OperationToSend,
 ): Promise<bigint> {
   const { applicationId } = caller;
   const { id: operationId, minimum } = operationOf(operation.kind.case);
 
-  /** Undefined if a reset or another activation came in between, and the device must be read again. */
+  /** Returns undefined if the activation epoch changed after it was read: the caller tries again. */
   const create = async (transactionId: bigint): Promise<bigint | undefined> => {
-    const [standing, destination, limits] = await Promise.all([
-      deps.reader.standing(deviceId),
+    const [snapshot, destination, limits] = await Promise.all([
+      deps.reader.activationSnapshot(deviceId),
       deps.applications.destination(applicationId),
       deps.limits(applicationId),
     ]);
     if (!destination) throw refusals.applicationForbidden();
-    requireActivated(standing, applicationId);
-    if (operation.kind.case === 'updateFirmware') requireNoDowngrade(operation.kind.value.version, standing);
+    requireActivated(snapshot, applicationId);
+    if (operation.kind.case === 'updateFirmware') requireNoDowngrade(operation.kind.value.version, snapshot);
     requireDestination(destination);
-    if (minimum) requireVersions(minimum, standing);
-    // The transactions of earlier changes come first: after a create at this activation epoch, no transaction of an
-    // earlier epoch can be created.
-    if (standing.unsettled) await completePending(deps.activation, deviceId);
+    if (minimum) requireVersions(minimum, snapshot);
+    // Creates the pending transactions of earlier changes first, because after a create at this activation epoch,
+    // transactions rejects transactions of earlier epochs.
+    if (snapshot.unsettled) await completePending(deps.activation, deviceId);
     try {
       const created = await deps.transactions.createTransaction({
         transactionId,
@@ -77,7 +77,7 @@ export async function sendOperation(
         applicationId,
         operationId,
         subject: subjectOf(operation.kind),
-        activationEpoch: BigInt(standing.epoch),
+        activationEpoch: BigInt(snapshot.epoch),
         operation,
         failMessage: certainFailure(operation),
         minimumClientVersion: minimum?.client,
@@ -88,21 +88,22 @@ export async function sendOperation(
       return created.transactionId;
     } catch (error) {
       const overtaken = error instanceof DomainError && error.code === 'device_not_activated';
-      if (overtaken && (await deps.reader.standing(deviceId))?.epoch !== standing.epoch) return undefined;
+      if (overtaken && (await deps.reader.activationSnapshot(deviceId))?.epoch !== snapshot.epoch)
+        return undefined;
       throw error;
     }
   };
 
   const send = async (transactionId: bigint): Promise<bigint> => {
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const created = await create(transactionId);
       if (created !== undefined) return created;
     }
     throw refusals.busy();
   };
 
-  // The first run of a repeat may have created the transaction and died before it answered. The repeat gets the answer
-  // of the first run, even if the device was deactivated since.
+  // An earlier run of the same call may have created the transaction, and its process may have died before the answer.
+  // Then this run returns the id of that transaction, even if the device has been deactivated since.
   const answerOfEarlierRun = async (drawn: bigint, refusal: unknown): Promise<bigint> => {
     if (isTransient(refusal)) throw refusal;
     try {
@@ -113,7 +114,7 @@ export async function sendOperation(
     }
   };
 
-  // Without a key transactions chooses the id itself, which saves a call.
+  // Without an Idempotency-Key, transactions draws the id in the create call itself, which saves a call.
   if (!caller.idempotency) return send(0n);
   return deps.idempotency.run(caller, {
     draw: async () => (await deps.transactions.drawTransactionId({ deviceId })).transactionId,

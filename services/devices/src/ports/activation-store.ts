@@ -11,7 +11,9 @@ export type ChangeOutcome = 'changed' | 'lost' | 'taken';
 export interface ActivationStore {
   find(deviceId: string): Promise<DeviceState | undefined>;
   clientIdInUse(clientId: string, exceptDeviceId: string): Promise<boolean>;
-  /** Activates the device, only if it is neither activated nor has pending work. Its transaction becomes pending. */
+  /**
+   * Activates the device if it is not activated and has no pending work. Creating the transaction becomes pending work.
+   */
   activate(
     deviceId: string,
     transactionId: number,
@@ -25,7 +27,7 @@ export interface ActivationStore {
     next: Activation,
     record: PendingAuditRecord,
   ): Promise<ChangeOutcome>;
-  /** Continues the activation at the next activation epoch. */
+  /** Resets the device: the activation continues at the next activation epoch. */
   reset(
     deviceId: string,
     transactionId: number,
@@ -47,9 +49,9 @@ export interface ActivationStore {
   settleUndo(deviceId: string, done: Undo): Promise<void>;
   /** Removes the oldest pending work, which is finished. */
   settle(deviceId: string, done: Pending): Promise<void>;
-  /** Removes the device from the sweeper's list if no work is pending. */
-  rest(deviceId: string): Promise<void>;
-  /** Number of devices with pending work, for a metric; counts at most some thousand. */
+  /** Removes the due time of a device without pending work, so that the sweeper does not read the device. */
+  clearDueTime(deviceId: string): Promise<void>;
+  /** Number of devices with pending work, for a metric; stops counting at 10,000. */
   countPending(): Promise<number>;
   /** Lifecycle changes of these devices that are not published yet, in the order of each device. */
   pendingLifecycle(
@@ -59,6 +61,9 @@ export interface ActivationStore {
   clearLifecycle(published: readonly { readonly deviceId: string; readonly epoch: number }[]): Promise<void>;
   /** Claims devices with overdue work, oldest first, for one instance until `untilMs`. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
-  /** Makes work due now that is due after `latestMs`; a wrong clock wrote such a time. */
+  /**
+   * Makes work due now if its due time is after `latestMs`. Only an instance with a wrong clock writes a due time after
+   * `latestMs`.
+   */
   recall(latestMs: number, nowMs: number): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 
 /** Data of an application that forgetting removes: the number of each kind. */
 export interface TracesOfApplication {
-  /** Number of addresses. */
+  /** Number of endpoints. */
   readonly settings: number;
   readonly authenticationKeys: number;
   /** Number of names, including the owner. */
@@ -11,7 +11,7 @@ export interface TracesOfApplication {
   readonly contracts: number;
   /** Number of devices that the application has activated. */
   readonly activated: number;
-  /** A change of one of its devices is running, or is not published to other services. */
+  /** True if a change of one of its devices is running, or is not published to other services. */
   readonly unsettled: boolean;
   /** Number of changes of its contract; absent if it has none. */
   readonly contractChanges?: number;
@@ -23,8 +23,8 @@ export interface TracesOfApplication {
 export interface ApplicationForgetStore {
   traces(applicationId: string): Promise<TracesOfApplication | undefined>;
   /**
-   * Removes all data except the IMEIs of its contract. False if the contract has changed since, because a device may be
-   * activated. Idempotent.
+   * Removes all data except the IMEIs of its contract; idempotent. Returns false if the contract has changed since it
+   * was read, because a device may have been activated in the meantime.
    */
   forget(
     applicationId: string,

@@ -1,5 +1,5 @@
 import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
-import type { AddressSetting, ApplicationSettings } from '../domain/settings.ts';
+import type { ApplicationSettings, EndpointSetting } from '../domain/settings.ts';
 
 export interface Application {
   readonly applicationId: string;
@@ -14,7 +14,10 @@ export interface ApplicationStore {
   /** False if the id is taken, or belonged to a forgotten application. */
   create(application: Application, nowMs: number, record: PendingAuditRecord): Promise<boolean>;
   settings(applicationId: string): Promise<ApplicationSettings | undefined>;
-  /** Whether the URL and the key of a destination exist; undefined for an unknown application. One point read. */
+  /**
+   * Whether the `deviceEvent` URL and the authentication key exist; undefined for an unknown application. One point
+   * read.
+   */
   destination(
     applicationId: string,
   ): Promise<{ deviceEvent: boolean; authenticationKey: boolean } | undefined>;
@@ -23,8 +26,8 @@ export interface ApplicationStore {
     applicationId: string,
     change: {
       changeId: string;
-      set: Readonly<Partial<Record<AddressSetting | 'authenticationKey', string>>>;
-      remove: readonly AddressSetting[];
+      set: Readonly<Partial<Record<EndpointSetting | 'authenticationKey', string>>>;
+      remove: readonly EndpointSetting[];
     },
     record: PendingAuditRecord,
   ): Promise<ApplicationSettings | undefined>;

@@ -1,6 +1,6 @@
 import type { PendingAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Limits } from '../domain/limits.ts';
-import type { ContractStanding } from './contract-standing.ts';
+import type { DeviceContract } from './device-contract.ts';
 
 export interface Contract {
   readonly applicationId: string;
@@ -21,10 +21,10 @@ export interface ContractChange {
   readonly defaultLimits: boolean;
 }
 
-/** Contracts. No call costs more for a contract with more devices. Only `devices` reads the devices, in pages. */
+/** Contracts. Only `devices` reads the devices of a contract, in pages: other calls do not depend on their number. */
 export interface ContractStore {
-  /** Undefined if no contract names the device. */
-  standing(applicationId: string, deviceId: string): Promise<ContractStanding | undefined>;
+  /** The contract of the application if it contains the device; undefined otherwise. */
+  ofDevice(applicationId: string, deviceId: string): Promise<DeviceContract | undefined>;
   /**
    * Records that an activation of the application began or ended; idempotent. 'closed': the application is forgotten,
    * and the contract has no slot.
@@ -34,8 +34,8 @@ export interface ContractStore {
   /** The IMEIs of the contract, in order. */
   devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
   /**
-   * `record` is the audit record; the first write includes it. Returns false and changes nothing if there is no
-   * contract yet and the change has no activation limit.
+   * Creates or changes a contract. The first write includes `record`, the audit record. Returns false and changes
+   * nothing if there is no contract yet and the change has no activation limit.
    */
   put(applicationId: string, change: ContractChange, record: PendingAuditRecord): Promise<boolean>;
   /** The limits that the contract sets; none without a contract. */

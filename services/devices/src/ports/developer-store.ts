@@ -10,6 +10,6 @@ export interface DeveloperStore {
   developerOfClient(clientId: string): Promise<string | undefined>;
   exists(developerId: string): Promise<boolean>;
   list(): Promise<Developer[]>;
-  /** Stops at the first client id that belongs to another developer, and returns it. */
+  /** Creates or replaces a developer. If a client id belongs to another developer, stops and returns that client id. */
   put(developer: Developer, record: PendingAuditRecord): Promise<{ takenClientId: string } | undefined>;
 }

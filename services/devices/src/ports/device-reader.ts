@@ -4,15 +4,15 @@ import type { HeadsetKey } from '../domain/headset-key.ts';
 import type { Presence } from '../domain/network-status.ts';
 import type { Reported, ReportedVersions } from '../domain/reported.ts';
 
-/** A device's activation, for calls that do not change it. */
-export interface Standing {
+/** A device's activation and versions at one time, for calls that do not change the activation. */
+export interface ActivationSnapshot {
   readonly applicationId: string;
   readonly epoch: number;
   /** The versions that the headset last reported. */
   readonly versions: ReportedVersions;
   /** The versions that the application may read (rule A7). */
   readonly readable: ReportedVersions;
-  /** True if changes of the activation have taken effect whose transactions may not exist yet. */
+  /** True if transactions of earlier changes of the activation may not be created yet. */
   readonly unsettled: boolean;
 }
 
@@ -28,10 +28,10 @@ export interface DeviceWithReport {
   readonly reported: Reported;
 }
 
-/** Reads of devices for everything but activation. */
+/** Reads devices, for all calls except those that change an activation. */
 export interface DeviceReader {
   /** Undefined if the device is not activated or unknown. One point read. */
-  standing(deviceId: string): Promise<Standing | undefined>;
+  activationSnapshot(deviceId: string): Promise<ActivationSnapshot | undefined>;
   withReport(deviceId: string): Promise<DeviceWithReport | undefined>;
   /** The device's newest change, and the current activation; undefined for an unknown device. One point read. */
   currentActivation(
@@ -39,7 +39,7 @@ export interface DeviceReader {
   ): Promise<Pick<DeviceState, 'epoch' | 'lastTransactionId' | 'activation'> | undefined>;
   /** The devices that the application has activated now, ordered by id. */
   activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
-  /** The fields that filters need of the next devices that the application has activated, ordered by id. */
+  /** Like `activatedBy`, but reads only the fields that filters need. */
   filterable(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
   /** Those of these devices that the application has activated now, ordered by id. */
   activatedAmong(applicationId: string, deviceIds: readonly string[]): Promise<DeviceWithReport[]>;

@@ -15,7 +15,7 @@ export interface DeviceRegistry {
   /** Idempotent. */
   register(deviceIds: readonly string[]): Promise<void>;
   get(deviceId: string): Promise<(RegisteredDevice & { readonly reported: Reported }) | undefined>;
-  /** Registers the device and sets its text. An empty text removes the text. */
+  /** Registers the device and sets its destination text. An empty text removes it; undefined keeps it. */
   put(deviceId: string, specificDestination: string | undefined, record: PendingAuditRecord): Promise<void>;
   list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
 }

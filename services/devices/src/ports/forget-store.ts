@@ -9,7 +9,7 @@ export interface TracesOfDevice {
   readonly texts: number;
   /** The application that has activated the device. */
   readonly applicationId?: string;
-  /** A change of the device is running, or is not published to other services. */
+  /** True if a change of the device is running, or is not published to other services. */
   readonly unsettled: boolean;
 }
 

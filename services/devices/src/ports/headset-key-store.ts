@@ -7,12 +7,14 @@ export interface KeyInUse {
   readonly keyId: string;
 }
 
-/** A key, and the time when a session with the key was last seen; absent: never. */
+/** A key, and the time of its last use by a session; the time is absent if the key was never used. */
 export type ListedKey = RegisteredKey & { readonly lastUsedAtMs?: number };
 
 /** The keys with which headsets sign in (rule C6). */
 export interface HeadsetKeyStore {
-  /** 'none': the device is unknown or has too many keys. Idempotent: a repeat returns 'had'. */
+  /**
+   * Adds a key; idempotent. 'had': the device has the key already. 'none': the device is unknown or has too many keys.
+   */
   add(deviceId: string, key: RegisteredKey, record: PendingAuditRecord): Promise<'added' | 'had' | 'none'>;
   /** Another device that has the key; undefined if there is none. */
   otherWith(keyId: string, deviceId: string): Promise<string | undefined>;

@@ -1,12 +1,15 @@
 import type { Introduction, Inventory, ReportedFields } from '../domain/reported.ts';
 
-/** The activation that a hello counts for (rule A7). */
+/**
+ * The activation epoch at the start of a session. An application may read the hello if its activation began at this
+ * epoch or earlier (rule A7).
+ */
 export interface IntroducedEpoch {
   /** The device's activation epoch, read at the start of the session; 0 if it could not be read. */
   readonly read: number;
   /**
-   * The activation epoch that the headset reported, if the epoch could not be read. It counts only if it is not in the
-   * future.
+   * The activation epoch that the headset reported; set if the device's epoch could not be read. Ignored if it is
+   * higher than the device's epoch.
    */
   readonly claimed?: number;
 }

@@ -30,19 +30,21 @@ const stateFields = {
 } as const;
 
 /** Maximum devices that a metrics scrape counts. */
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 /**
- * Maximum pending entries of a device: records and events for the log, work for transactions. Each entry is read with
- * the device, and MongoDB limits the size of the document. A deactivation is always accepted, because it is the last
- * change.
+ * Maximum pending entries in a device's document: audit records and lifecycle events for the log, work for
+ * transactions. Each read of the device reads all entries, and MongoDB limits the size of a document. A deactivation is
+ * accepted beyond the limits, because no other change can follow it.
  */
-const most = { audit: mostPendingRecords, lifecycle: mostPendingRecords, pending: 100 };
-const atMost = Object.entries(most).map(([name, many]) => `${name}.${many - 1}`);
-const hasRoom: Filter<DeviceDocument> = Object.fromEntries(atMost.map((path) => [path, { $exists: false }]));
-const isFull = atMost.map((path): Filter<DeviceDocument> => ({ [path]: { $exists: true } }));
+const maxEntries = { audit: mostPendingRecords, lifecycle: mostPendingRecords, pending: 100 };
+const lastEntries = Object.entries(maxEntries).map(([name, max]) => `${name}.${max - 1}`);
+const hasSpace: Filter<DeviceDocument> = Object.fromEntries(
+  lastEntries.map((path) => [path, { $exists: false }]),
+);
+const isFull = lastEntries.map((path): Filter<DeviceDocument> => ({ [path]: { $exists: true } }));
 
-/** `completeAfterMs`: how long a call has to do its pending work before the sweeper does it. */
+/** `completeAfterMs`: time after which the sweeper does the pending work of a change; milliseconds. */
 export function createActivationStore(
   devices: StoreCollection<DeviceDocument>,
   clock: Clock,
@@ -64,12 +66,12 @@ export function createActivationStore(
     }
   }
 
-  /** A change after which a device may change again. Throws if the device has too many pending entries. */
+  /** Like `change`, but throws if the device has too many pending entries. */
   async function changeUnlessFull(
     filter: Filter<DeviceDocument> & { _id: string },
     update: Update<DeviceDocument>,
   ): Promise<ChangeOutcome> {
-    const outcome = await change({ ...filter, ...hasRoom }, update);
+    const outcome = await change({ ...filter, ...hasSpace }, update);
     if (outcome !== 'lost') return outcome;
     const full = await devices.findOne({ _id: filter._id, $or: isFull }, { projection: { _id: 1 } });
     if (full) throw tooMuchPending();
@@ -77,10 +79,10 @@ export function createActivationStore(
   }
 
   /**
-   * The part that all changes share: the change becomes the newest, is remembered, and makes its work due. It stores
-   * its audit record, and an event for other services if it begins or ends an activation.
+   * The part of the update that all changes have in common: the newest transaction, the pending work with its due time,
+   * and the audit record. Adds a lifecycle event if the change begins or ends an activation.
    */
-  const takesEffect = (
+  const commonUpdate = (
     transactionId: number,
     record: PendingAuditRecord,
     pending: Pending,
@@ -99,8 +101,8 @@ export function createActivationStore(
     { applicationId, epoch }: { applicationId: string; epoch: number },
   ): LifecycleChange => ({ kind, applicationId, epoch, atMs: clock.now() });
 
-  /** Fields that every end of an activation changes; it has the next activation epoch. */
-  const ended = ({ applicationId, epoch: last, sinceEpoch, sinceMs, before = [] }: Activation) => {
+  /** The part of the update that ends an activation. The end has the next activation epoch. */
+  const endOfActivation = ({ applicationId, epoch: last, sinceEpoch, sinceMs, before = [] }: Activation) => {
     const epoch = last + 1;
     const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({
       applicationId,
@@ -131,21 +133,21 @@ export function createActivationStore(
   };
 
   /** Filter: a device without pending work. */
-  const atRest: Filter<DeviceDocument> = {
+  const withoutPendingWork: Filter<DeviceDocument> = {
     pending: { $size: 0 },
     undo: { $exists: false },
     'lifecycle.0': { $exists: false },
   };
 
-  const resting = (deviceId: string) => ({
+  const dueTimeRemoval = (deviceId: string) => ({
     updateOne: {
-      filter: { ...atRest, _id: deviceId },
+      filter: { ...withoutPendingWork, _id: deviceId },
       update: { $unset: { dueAtMs: '' as const, intent: '' as const } },
     },
   });
 
-  async function rest(deviceId: string): Promise<void> {
-    const { filter, update } = resting(deviceId).updateOne;
+  async function clearDueTime(deviceId: string): Promise<void> {
+    const { filter, update } = dueTimeRemoval(deviceId).updateOne;
     await devices.updateOne(filter, update);
   }
 
@@ -170,7 +172,7 @@ export function createActivationStore(
 
     activate(deviceId, transactionId, activation, record) {
       const { applicationId, clientId, clientSecret, epoch } = activation;
-      const effect = takesEffect(
+      const effect = commonUpdate(
         transactionId,
         record,
         {
@@ -179,7 +181,7 @@ export function createActivationStore(
         },
         'activated',
       );
-      // For release 0.1.0, which counts slots with this field.
+      // Release 0.1.0 counts slots by this field.
       const slot = { applicationId, id: String(transactionId) };
       return changeUnlessFull(
         {
@@ -198,7 +200,7 @@ export function createActivationStore(
 
     reactivate(device, transactionId, next, record) {
       const { applicationId, clientId, clientSecret, epoch } = next;
-      const effect = takesEffect(transactionId, record, {
+      const effect = commonUpdate(transactionId, record, {
         kind: 'activate',
         transactionId,
         applicationId,
@@ -214,7 +216,7 @@ export function createActivationStore(
     },
 
     async undo(device, present, transactionId) {
-      const { applicationId, epoch, $set, $push, $unset } = ended(present);
+      const { applicationId, epoch, $set, $push, $unset } = endOfActivation(present);
       const undo: Undo = { transactionId, applicationId, epoch };
       const lifecycle = { ...lifecycleChange('deactivated', undo), undone: true as const };
       await change(unchanged(device), {
@@ -231,13 +233,13 @@ export function createActivationStore(
           update: { $unset: { undo: '' as const } },
         },
       };
-      await devices.bulkWrite([done, resting(deviceId)]);
+      await devices.bulkWrite([done, dueTimeRemoval(deviceId)]);
     },
 
     deactivate(deviceId, transactionId, present, record) {
-      const { applicationId, epoch, $set, $push, $unset } = ended(present);
+      const { applicationId, epoch, $set, $push, $unset } = endOfActivation(present);
       const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch };
-      const effect = takesEffect(transactionId, record, pending, 'deactivated');
+      const effect = commonUpdate(transactionId, record, pending, 'deactivated');
       return change(
         { _id: deviceId, 'activation.epoch': present.epoch, lastTransactionId: { $lt: transactionId } },
         { $set: { ...effect.$set, ...$set }, $push: { ...effect.$push, ...$push }, $unset },
@@ -246,7 +248,7 @@ export function createActivationStore(
 
     reset(deviceId, transactionId, { applicationId, epoch: seen, sinceEpoch }, record) {
       const epoch = seen + 1;
-      const effect = takesEffect(transactionId, record, {
+      const effect = commonUpdate(transactionId, record, {
         kind: 'reset',
         transactionId,
         applicationId,
@@ -265,18 +267,18 @@ export function createActivationStore(
           filter: { _id: deviceId, 'pending.transactionId': transactionId },
           update: {
             $pull: { pending: { transactionId, kind } },
-            // Left by a deactivation of release 0.1.0.
+            // A deactivation of release 0.1.0 does not remove the field itself.
             ...(kind === 'deactivate' && { $unset: { slot: '' as const } }),
           },
         },
       };
-      await devices.bulkWrite([done, resting(deviceId)]);
+      await devices.bulkWrite([done, dueTimeRemoval(deviceId)]);
     },
 
-    rest,
+    clearDueTime,
 
     countPending() {
-      return devices.countDocuments({ dueAtMs: { $gt: 0 } }, { limit: mostCounted });
+      return devices.countDocuments({ dueAtMs: { $gt: 0 } }, { limit: maxCounted });
     },
 
     async pendingLifecycle(deviceIds) {
@@ -297,7 +299,7 @@ export function createActivationStore(
               update: { $pull: { lifecycle: { epoch: { $lte: epoch } } } },
             },
           },
-          resting(deviceId),
+          dueTimeRemoval(deviceId),
         ]),
       );
     },

@@ -98,9 +98,9 @@ export function createApplicationStore(
     },
 
     async change(applicationId, { changeId, set, remove }, record) {
-      const { authenticationKey, ...addresses } = set;
+      const { authenticationKey, ...endpoints } = set;
       const values = Object.fromEntries(
-        Object.entries(addresses).map(([name, url]) => [`settings.${name}`, url]),
+        Object.entries(endpoints).map(([name, url]) => [`settings.${name}`, url]),
       );
       if (authenticationKey !== undefined) {
         const purpose = purposes.authenticationKey(applicationId);

@@ -5,7 +5,10 @@ import type { ContractDeviceDocument, ContractDocument } from './documents.ts';
 
 const contractDeviceId = (applicationId: string, deviceId: string) => `${applicationId}/${deviceId}`;
 
-/** Part of each change of a contract or of its slots. Instances of release 0.1.0 then count the slots again. */
+/**
+ * Part of each update of a contract or of its slots. `checkAtMs` and `recountAtMs` make instances of release 0.1.0
+ * count the slots again.
+ */
 const changed = { $set: { checkAtMs: 0, recountAtMs: 0 }, $inc: { changes: 1 } } as const;
 
 export function createContractStore(
@@ -13,7 +16,7 @@ export function createContractStore(
   contractDevices: StoreCollection<ContractDeviceDocument>,
 ): ContractStore {
   return {
-    async standing(applicationId, deviceId) {
+    async ofDevice(applicationId, deviceId) {
       const projection = { activationLimit: 1, changes: 1 } as const;
       const [named, contract] = await Promise.all([
         contractDevices.findOne({ _id: contractDeviceId(applicationId, deviceId) }),

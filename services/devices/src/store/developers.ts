@@ -30,7 +30,7 @@ export function createDeveloperStore(
       }));
     },
 
-    // A crash may store only some of the clients; the operator's repeat completes the call.
+    // After a crash, only some of the clients may be stored. The operator repeats the command, which stores all.
     async put({ developerId, name, clientIds }, record) {
       const known = await clients.find({ _id: { $in: [...clientIds] } }).toArray();
       const taken = known.find((client) => client.developerId !== developerId);

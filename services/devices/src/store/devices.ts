@@ -21,7 +21,7 @@ const reportFields = {
   reported: 1,
 } as const;
 
-/** Fields that lists of statuses are filtered by, without the large list of installed apps. */
+/** Fields that filters of device statuses read: all except the large list of installed apps. */
 const filterFields = {
   'activation.applicationId': 1,
   'activation.clientId': 1,
@@ -46,7 +46,7 @@ const associationFields = {
   past: 1,
 } as const;
 
-/** Fields that contain the current firmware version. */
+/** Fields from which the current firmware version is determined. */
 const softwareFields = {
   'reported.introduction.firmwareVersion': 1,
   'reported.introduction.sessionEpoch': 1,
@@ -59,7 +59,7 @@ const softwareFields = {
   'reported.inventory.epoch': 1,
 } as const;
 
-const tellingFields = {
+const knownDeviceFields = {
   ...associationFields,
   'reported.introduction.sessionEpoch': 1,
   'reported.introduction.atMs': 1,
@@ -75,7 +75,7 @@ const hardwareFields = {
 } as const;
 
 export function createDeviceReader(devices: StoreCollection<DeviceDocument>): DeviceReader {
-  const standing = coalescedReader(devices, {
+  const readSnapshot = coalescedReader(devices, {
     'activation.applicationId': 1,
     'activation.epoch': 1,
     'activation.sinceEpoch': 1,
@@ -84,12 +84,17 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     'reported.introducedEpoch': 1,
     'pending.kind': 1,
   });
-  // After a restart thousands of headsets connect at the same time. Their keys and activations are read in batches.
-  const arriving = coalescedReader(devices, { keys: 1, epoch: 1, lastTransactionId: 1, activation: 1 });
+  // Read in batches, because after a restart thousands of headsets connect at the same time.
+  const keysAndActivation = coalescedReader(devices, {
+    keys: 1,
+    epoch: 1,
+    lastTransactionId: 1,
+    activation: 1,
+  });
   const association = coalescedReader(devices, associationFields);
   return {
-    async standing(deviceId) {
-      const found = await standing(deviceId);
+    async activationSnapshot(deviceId) {
+      const found = await readSnapshot(deviceId);
       if (!found?.activation) return undefined;
       const { applicationId, epoch } = found.activation;
       const reported = found.reported ?? {};
@@ -110,7 +115,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       return found ? withReport(found) : undefined;
     },
     async currentActivation(deviceId) {
-      const found = await arriving(deviceId);
+      const found = await keysAndActivation(deviceId);
       if (!found) return undefined;
       const { epoch, lastTransactionId, activation } = found;
       const sinceEpoch = activation && since(activation);
@@ -148,7 +153,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       return found.map(withReport);
     },
     async keys(deviceId) {
-      return (await arriving(deviceId))?.keys ?? [];
+      return (await keysAndActivation(deviceId))?.keys ?? [];
     },
     async associations(deviceId) {
       const found = await association(deviceId);
@@ -156,7 +161,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     },
     async knownDevices(deviceIds) {
       const found = await devices
-        .find({ _id: { $in: [...deviceIds] } }, { projection: tellingFields })
+        .find({ _id: { $in: [...deviceIds] } }, { projection: knownDeviceFields })
         .toArray();
       return new Map(
         found.map((one) => [one._id, { ...associations(one), presence: presenceOf(one.reported ?? {}) }]),
@@ -215,7 +220,8 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
 }
 
 /**
- * A location is stored only for the application that has the device. A deleted location is not stored again (ADR 0045).
+ * Filter: the epoch belongs to the current activation. A location is stored only with this filter, so that a location
+ * that was deleted at the end of an activation is not stored again (ADR 0045).
  */
 function whileActivated(epoch: number): Filter<DeviceDocument> {
   return {
@@ -229,8 +235,9 @@ function whileActivated(epoch: number): Filter<DeviceDocument> {
 }
 
 /**
- * One conditional update for each field: whatever the order of arrival, the newest report stays. Activation epochs and
- * report ids only rise. An epoch above the device's epoch is an error of the headset.
+ * One conditional update for each field, so that the newest report is stored, whatever the order of arrival. Activation
+ * epochs and report ids only rise. A report with an epoch above the device's epoch is an error of the headset and is
+ * ignored.
  */
 function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[] {
   const update = (
@@ -279,7 +286,7 @@ function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[
   return operations;
 }
 
-/** `epochsAbove`: the start of activation epochs, after restores from a backup (ADR 0035). */
+/** `epochsAbove` returns the initial epoch of a new device: 0, or higher after a restore from a backup (ADR 0035). */
 export function createDeviceRegistry(
   devices: StoreCollection<DeviceDocument>,
   epochsAbove: () => Promise<number> = async () => 0,
@@ -291,9 +298,9 @@ export function createDeviceRegistry(
     ...(specificDestination && { specificDestination }),
     clientVersion: reported?.introduction?.clientVersion ?? '',
   });
-  const blank = async () => ({
+  const newDevice = async () => ({
     keys: [],
-    // A headset may remember an activation that is missing in the restored database.
+    // The headset may remember a higher epoch, of an activation that is missing in the restored database.
     epoch: await epochsAbove(),
     lastTransactionId: 0,
     recent: [],
@@ -301,11 +308,11 @@ export function createDeviceRegistry(
     lifecycle: [],
     reported: {},
   });
-  const always = { keys: 1, 'activation.applicationId': 1, specificDestination: 1 } as const;
+  const registryFields = { keys: 1, 'activation.applicationId': 1, specificDestination: 1 } as const;
   return {
     async register(deviceIds) {
       if (deviceIds.length === 0) return;
-      const $setOnInsert = await blank();
+      const $setOnInsert = await newDevice();
       await devices.bulkWrite(
         deviceIds.map((_id) => ({ updateOne: { filter: { _id }, update: { $setOnInsert }, upsert: true } })),
         { ordered: false },
@@ -318,15 +325,18 @@ export function createDeviceRegistry(
           : text === ''
             ? { $unset: { specificDestination: '' } }
             : { $set: { specificDestination: text } };
-      const update = withAuditRecord<DeviceDocument>({ ...change, $setOnInsert: await blank() }, record);
+      const update = withAuditRecord<DeviceDocument>({ ...change, $setOnInsert: await newDevice() }, record);
       await devices.updateOne({ _id: deviceId }, update, { upsert: true });
     },
     async get(deviceId) {
-      const found = await devices.findOne({ _id: deviceId }, { projection: { ...always, reported: 1 } });
+      const found = await devices.findOne(
+        { _id: deviceId },
+        { projection: { ...registryFields, reported: 1 } },
+      );
       return found ? { ...registered(found), reported: found.reported } : undefined;
     },
     async list(afterDeviceId, limit) {
-      const projection = { ...always, 'reported.introduction.clientVersion': 1 } as const;
+      const projection = { ...registryFields, 'reported.introduction.clientVersion': 1 } as const;
       const found = await devices
         .find({ _id: { $gt: afterDeviceId } }, { sort: { _id: 1 }, limit, projection })
         .toArray();

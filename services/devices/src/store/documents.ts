@@ -7,7 +7,7 @@ import type { Camera, HardwareModel } from '../domain/hardware.ts';
 import type { RegisteredKey } from '../domain/headset-key.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { Reported } from '../domain/reported.ts';
-import type { AddressSetting } from '../domain/settings.ts';
+import type { EndpointSetting } from '../domain/settings.ts';
 
 export interface DeveloperDocument extends PendingAuditFields {
   _id: string;
@@ -25,13 +25,15 @@ export interface ApplicationDocument extends PendingAuditFields {
   _id: string;
   developerId: string;
   name: string;
-  settings: Partial<Record<AddressSetting, string>>;
+  settings: Partial<Record<EndpointSetting, string>>;
   /** Sealed, base64; absent if never issued. */
   authenticationKey?: string;
   /** Ids of the newest changes, so that a repeat does not undo a later change. */
   recentChanges: string[];
   createdAt: Date;
-  /** Time of forgetting by an operator (ADR 0047); all other data is removed. Absent if not forgotten. */
+  /**
+   * Time when an operator had the application forgotten (ADR 0047); all other data is removed. Absent: not forgotten.
+   */
   forgottenAtMs?: number;
   /** The newest run of the command that has forgotten the application. */
   forgetRun?: string;
@@ -45,7 +47,9 @@ export interface ContractDocument extends PendingAuditFields {
   changes: number;
   /** Set when the application was forgotten (ADR 0047): no device can be activated. */
   closed?: true;
-  /** The slots as release 0.1.0 counts them. That release counts again when the two times are past. Not read. */
+  /**
+   * Slots for release 0.1.0, which counts the slots again when both times have passed. This release does not read them.
+   */
   freeSlots: number;
   takes: unknown[];
   returns: unknown[];
@@ -69,29 +73,29 @@ export interface DeviceDocument extends PendingAuditFields {
   keys: RegisteredKey[];
   /** Time of the last stored use of each key, by key id; milliseconds since 1970. Absent if there was none. */
   keysUsedAtMs?: Record<string, number>;
-  /** Time when it last lost a key; milliseconds since 1970. Absent: it lost none, or release 0.1.0 removed the key. */
+  /** Time of the last removal of a key; milliseconds since 1970. Absent: no removal, or a removal by release 0.1.0. */
   keyRemovedAtMs?: number;
   epoch: number;
   lastTransactionId: number;
   recent: number[];
   activation?: StoredActivation;
   /**
-   * Time since which it is not activated. Absent: it is activated, or release 0.1.0 deactivated it. Null only in
-   * queries.
+   * Time of the last deactivation. Absent: the device is activated, or release 0.1.0 deactivated the device. The value
+   * null occurs only in queries.
    */
   deactivatedAtMs?: number | null;
   /**
-   * Time of forgetting by an operator (ADR 0047): reports are dropped. Absent if not forgotten, or after it got a key
-   * again.
+   * Time when an operator had the device forgotten (ADR 0047); reports are dropped from then on. Absent: not forgotten,
+   * or a key was registered again.
    */
   forgottenAtMs?: number;
-  /** The slot as release 0.1.0 counts it, used by the index `slot`. Written, but not read. */
+  /** Slot for release 0.1.0, in the index `slot`. This release writes the field, and does not read it. */
   slot?: { applicationId: string; id: string };
-  /** Written by release 0.1.0, and not read. */
+  /** Written by release 0.1.0. This release does not read the two fields. */
   intent?: unknown;
   returned?: unknown;
   pending: Pending[];
-  /** Absent if no activation was undone, or all of the work is done. */
+  /** Unfinished work of an undone activation; absent if there is none. */
   undo?: Undo;
   /** Absent in documents of older versions, and then read as empty. */
   lifecycle?: LifecycleChange[];
@@ -104,11 +108,11 @@ export interface DeviceDocument extends PendingAuditFields {
   specificDestination?: string;
 }
 
-/** Without `sinceEpoch` an older version wrote it. Then it counts since its own activation epoch. */
+/** An activation of an older version has no `sinceEpoch`: its `epoch` is used instead. */
 export type StoredActivation = Omit<Activation, 'sinceEpoch'> & Partial<Pick<Activation, 'sinceEpoch'>>;
 
 export interface HardwareModelDocument extends PendingAuditFields {
-  /** Device id. The document contains the device's reported state. */
+  /** The identifier that headsets report. */
   _id: string;
   name: string;
   description: string;
@@ -157,8 +161,8 @@ export const pendingAuditIndexes: Readonly<Record<string, IndexDescription[]>> =
 );
 
 /**
- * Index that finds the device with a key. Not unique, because release 0.1.0 may register one key for several (ADR
- * 0034).
+ * Index that finds the device with a key. Not unique, because release 0.1.0 may register one key for several devices
+ * (ADR 0034).
  */
 export const keysIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [{ name: 'key', key: { 'keys.keyId': 1 }, sparse: true }],

@@ -11,8 +11,8 @@ import type {
 } from './documents.ts';
 
 /**
- * Data of an application in this service. The empty documents of the application and its contract are kept: the id can
- * never be used again, and no device can be activated.
+ * Counts and removes the data of an application in this service. The empty documents of the application and of its
+ * contract are kept, so that the id can never be used again and no device can be activated.
  */
 export function createApplicationForgetStore(of: {
   readonly applications: StoreCollection<ApplicationDocument>;
@@ -24,7 +24,9 @@ export function createApplicationForgetStore(of: {
   const limit =
     contractDevices.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
 
-  /** True if work of activations is pending. The index of due work finds it among the few devices with pending work. */
+  /**
+   * True if work of activations is pending. Reads only the few devices with pending work, by the index of due times.
+   */
   async function isUnsettled(applicationId: string): Promise<boolean> {
     const found = await Promise.all(
       ['pending', 'undo', 'lifecycle'].map((work) =>
@@ -41,8 +43,8 @@ export function createApplicationForgetStore(of: {
     async traces(applicationId) {
       const found = await applications.findOne({ _id: applicationId });
       if (!found) return undefined;
-      // Read first, because `forget` compares its count of changes. An activation that is not found below changes the
-      // count.
+      // Reads the contract before the devices: an activation that the reads below miss changes `contract.changes`, so
+      // that `forget` fails.
       const contract = await contracts.findOne({ _id: applicationId });
       const activated = await devices.countDocuments({ 'activation.applicationId': applicationId });
       const unsettled = await isUnsettled(applicationId);
@@ -66,7 +68,7 @@ export function createApplicationForgetStore(of: {
           $unset: { limits: '' },
           $inc: { changes: 1 },
         };
-        // The same record as the application's; it is stored once.
+        // The same audit record as in the application's document. The log stores the record once.
         const update = withAuditRecord<ContractDocument>(emptied, record);
         const { matchedCount } = await contracts.updateOne({ ...unchanged, ...hasSpaceForRecord }, update);
         if (matchedCount === 0) return false;
@@ -75,7 +77,7 @@ export function createApplicationForgetStore(of: {
         {
           $set: { settings: {}, name: '', recentChanges: [], forgetRun: run },
           $min: { forgottenAtMs: nowMs },
-          // Without an owner it belongs to no developer, also for a process of an earlier version.
+          // Without `developerId`, processes of an earlier version also find no developer that owns the application.
           $unset: { authenticationKey: '', developerId: '' },
         },
         record,

@@ -9,7 +9,7 @@ import type { ForgetStore, TracesOfDevice } from '../ports/forget-store.ts';
 import type { DeviceDocument } from './documents.ts';
 
 /** Filter: no application has the device, and all its changes are published. */
-const atRest: Filter<DeviceDocument> = {
+const canBeForgotten: Filter<DeviceDocument> = {
   activation: { $exists: false },
   pending: { $size: 0 },
   undo: { $exists: false },
@@ -20,8 +20,8 @@ const atRest: Filter<DeviceDocument> = {
 export const notForgotten: Filter<DeviceDocument> = { forgottenAtMs: { $exists: false } };
 
 /**
- * Personal data in a device's document. The document is kept with the fields that order the next activation and later
- * transactions (rules A7, B9): its epoch and transaction ids never fall.
+ * Counts and removes the personal data in a device's document. The document is kept with its epoch and transaction ids,
+ * which must never fall, because they order later activations and transactions (rules A7, B9).
  */
 export function createForgetStore(devices: StoreCollection<DeviceDocument>): ForgetStore {
   return {
@@ -43,7 +43,7 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
       const forgotten = withAuditRecord<DeviceDocument>(
         {
           $set: { keys: [], reported: {}, forgottenAtMs: nowMs },
-          // Sessions with its keys end, as after a removal of each key (ADR 0038).
+          // Ends open sessions with the device's keys (ADR 0038).
           $max: { keyRemovedAtMs: nowMs },
           $unset: {
             ...{ keysUsedAtMs: '', past: '', specificDestination: '', deactivatedAtMs: '' },
@@ -53,7 +53,7 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
         record,
       );
       const { matchedCount } = await devices.updateOne(
-        { _id: deviceId, ...atRest, ...hasSpaceForRecord },
+        { _id: deviceId, ...canBeForgotten, ...hasSpaceForRecord },
         forgotten,
       );
       return matchedCount === 1;

@@ -1,18 +1,21 @@
 import { withAuditRecord } from '@headset-cloud/rules/audit/record.ts';
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
-import { mostKeys, useNotedEveryMs } from '../domain/headset-key.ts';
+import { keyUseIntervalMs, maxKeys } from '../domain/headset-key.ts';
 import type { HeadsetKeyStore, KeyInUse, ListedKey } from '../ports/headset-key-store.ts';
 import type { DeviceDocument } from './documents.ts';
 
 /**
- * Maximum uses that one check stores: a tenth of the checked keys. So the writes for a fleet that connects at once are
- * spread over ten checks, and so are the hourly writes after that. If few keys are checked, all are stored.
+ * Maximum number of uses that one check stores: a tenth of the checked keys, at least 10. If a whole fleet connects at
+ * once, its writes are spread over ten checks; the hourly writes after that are spread in the same way.
  */
-const mostStored = (asked: number): number => Math.max(10, Math.ceil(asked / 10));
-/** How long a removal is reported: 30 times the default interval of device-link's check; milliseconds. */
+const maxStoredUses = (checkedKeys: number): number => Math.max(10, Math.ceil(checkedKeys / 10));
+/**
+ * How long after a removal its device is returned by `recent`: 30 default intervals of device-link's check;
+ * milliseconds.
+ */
 const recentMs = 60_000;
-const mostRecent = 10_000;
+const maxRecentDevices = 10_000;
 const keyFields = { keys: 1, keysUsedAtMs: 1 } as const;
 
 /** The keys in the devices' documents. */
@@ -20,8 +23,8 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
   return {
     async add(deviceId, key, record) {
       const { matchedCount } = await devices.updateOne(
-        { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
-        // A headset with a key may report again.
+        { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${maxKeys - 1}`]: { $exists: false } },
+        // Reports of a forgotten device are accepted again when it gets a key.
         withAuditRecord<DeviceDocument>({ $push: { keys: key }, $unset: { forgottenAtMs: '' } }, record),
       );
       if (matchedCount === 1) return 'added';
@@ -54,7 +57,7 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
       const found = await devices
         .find(
           { keyRemovedAtMs: { $gte: nowMs - recentMs } },
-          { sort: { keyRemovedAtMs: -1 }, limit: mostRecent, projection: { _id: 1 } },
+          { sort: { keyRemovedAtMs: -1 }, limit: maxRecentDevices, projection: { _id: 1 } },
         )
         .toArray();
       return found.map(({ _id }) => _id);
@@ -79,18 +82,18 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
         .toArray();
       const byId = new Map(found.map((device) => [device._id, device]));
       const removed: number[] = [];
-      const toNote: KeyInUse[] = [];
+      const toStore: KeyInUse[] = [];
       for (const [position, one] of inUse.entries()) {
         const device = byId.get(one.deviceId);
         if (!device?.keys.some((key) => key.keyId === one.keyId)) removed.push(position);
-        else if ((device.keysUsedAtMs?.[one.keyId] ?? 0) <= nowMs - useNotedEveryMs) toNote.push(one);
+        else if ((device.keysUsedAtMs?.[one.keyId] ?? 0) <= nowMs - keyUseIntervalMs) toStore.push(one);
       }
-      await noteUses(toNote.slice(0, mostStored(inUse.length)), nowMs);
+      await storeUses(toStore.slice(0, maxStoredUses(inUse.length)), nowMs);
       return removed;
     },
   };
 
-  async function noteUses(uses: readonly KeyInUse[], nowMs: number): Promise<void> {
+  async function storeUses(uses: readonly KeyInUse[], nowMs: number): Promise<void> {
     if (uses.length === 0) return;
     await devices.bulkWrite(
       uses.map(({ deviceId, keyId }) => {

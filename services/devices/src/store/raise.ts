@@ -13,15 +13,16 @@ export async function isUnused(store: Store): Promise<boolean> {
 
 /**
  * Advances the restored database (ADR 0035): each device's activation epoch becomes higher than any epoch that its
- * headset may have learned since the backup. The current application continues as if after a break, because other
- * applications may have had the device in the meantime. Events under the application's own epochs still belong to it
- * (`before`).
+ * headset may have received since the backup. The activation of the current application restarts at the new epoch,
+ * because other applications may have had the device since the backup. Its earlier epochs are kept in `before`, so that
+ * their events still belong to the application.
  */
 export async function raiseDevices({ store, dryRun }: Raising): Promise<RaiseReport> {
   const devices = store.collection<DeviceDocument>(collections.devices);
   const projection = { epoch: 1, activation: 1, pending: 1, undo: 1 } as const;
   const report = { devices: 0, activated: 0 };
-  // Before the devices, so that a device that is registered later also gets a higher epoch.
+  // Stored before the devices are advanced, so that a device that is registered in the meantime also gets a higher
+  // epoch.
   if (!dryRun) await noteRaise(store);
   for (let after = ''; ; ) {
     const page = await devices
@@ -43,19 +44,19 @@ function raise({
   pending,
   undo,
 }: WithId<DeviceDocument>): BulkOperation<DeviceDocument> {
-  const raised = epoch + raiseStep;
+  const advanced = epoch + raiseStep;
   const work = pending.map((one) => ('epoch' in one ? { ...one, epoch: one.epoch + raiseStep } : one));
   return {
     updateOne: {
       filter: { _id, epoch },
       update: {
         $set: {
-          epoch: raised,
+          epoch: advanced,
           ...(activation && {
             activation: {
               ...activation,
-              epoch: raised,
-              sinceEpoch: raised,
+              epoch: advanced,
+              sinceEpoch: advanced,
               before: [
                 ...(activation.before ?? []),
                 { sinceEpoch: activation.sinceEpoch ?? activation.epoch, untilEpoch: epoch + 1 },

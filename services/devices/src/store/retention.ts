@@ -7,9 +7,9 @@ import type { DeviceDocument } from './documents.ts';
 const notActivated = { 'activation.applicationId': null } as const;
 
 /**
- * Reported state of devices that are not activated (ADR 0045). Their documents are kept, with the fields that order
- * reports and the versions that decide about operations. A device is checked again after the same time, because its
- * headset may connect in the meantime.
+ * Removes the reported state of devices that are not activated (ADR 0045). Keeps the documents, with the fields that
+ * order reports and the versions that decide whether an operation is allowed. Checks each device again after another
+ * retention period, because its headset may have connected and reported in the meantime.
  */
 export function reportedOfDeactivated(
   devices: StoreCollection<DeviceDocument>,
@@ -48,7 +48,7 @@ export function reportedOfDeactivated(
       await devices.updateMany(reported, {
         $set: { 'reported.inventory.apps': [], 'reported.inventory.languages': [] },
       });
-      // Last, because it removes the device from `due`.
+      // The last update with the filter `due`: it changes `deactivatedAtMs`, so that the device no longer matches.
       const { modifiedCount } = await devices.updateMany(due, {
         $set: { deactivatedAtMs },
         $unset: {

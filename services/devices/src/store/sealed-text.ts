@@ -10,7 +10,7 @@ export function openText(secrets: SecretBox, sealed: string, purpose: string): s
   return secrets.open(Buffer.from(sealed, 'base64'), purpose);
 }
 
-/** Purposes, so that a sealed text cannot be used for something else. */
+/** Purpose of each sealed text. A text can be opened only with the purpose it was sealed for. */
 export const purposes = {
   authenticationKey: (applicationId: string) => `authentication key ${applicationId}`,
   clientSecret: (deviceId: string) => `client secret ${deviceId}`,

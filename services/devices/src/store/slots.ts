@@ -7,9 +7,11 @@ import type { DeviceDocument } from './documents.ts';
 /** Maximum devices that get a number in one write, and maximum numbers that are read to find free numbers. */
 const pageSize = 100;
 
-/** Slots of contracts (ADR 0011): numbers in the activations of devices, which a unique index keeps distinct. */
+/** Slots of contracts (ADR 0011): a number in each device's activation. A unique index prevents equal numbers. */
 export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotStore {
-  /** Applications whose contract has no free slot, with the contract's count of changes at that time. */
+  /**
+   * Applications without a free slot, with `changes` of the contract at that time. Valid until the contract changes.
+   */
   const full = new Map<string, number>();
 
   const having = (applicationId: string, slot: Filter<DeviceDocument>['activation.slot']) => ({
@@ -23,7 +25,7 @@ export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotS
       })
       .toArray();
 
-  /** Finds some free numbers below the limit by counting ever smaller ranges. Empty if all are in use. */
+  /** Finds some free numbers below the limit by a binary search that counts used numbers. Empty if all are in use. */
   async function gaps(applicationId: string, limit: number): Promise<number[]> {
     const freeIn = async (from: number, to: number) =>
       to - from - (await devices.countDocuments(having(applicationId, { $gte: from, $lt: to })));
@@ -39,7 +41,10 @@ export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotS
     return Array.from({ length: to - from }, (_, i) => from + i).filter((number) => !inUse.has(number));
   }
 
-  /** Gives each device one of the numbers, unless another device has taken the number. */
+  /**
+   * Stores a number for each device that has none, or one not below the limit. Skips numbers that another device has
+   * taken.
+   */
   async function giveNumbers(
     applicationId: string,
     limit: number,
@@ -83,7 +88,7 @@ export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotS
           continue;
         }
         if (numbers.length === 0) full.set(applicationId, changes);
-        // A random choice separates calls that chose the same number.
+        // Concurrent calls would choose the same first number. With each try the choice is from twice as many numbers.
         return numbers[Math.floor(Math.random() * Math.min(2 ** tries, numbers.length))];
       }
     },

@@ -11,7 +11,7 @@ import {
   slotIndexes,
 } from './documents.ts';
 
-/** Step 1 contains what release 0.1.0 created; a change is a new step (ADR 0034). */
+/** Step 1 is the schema of release 0.1.0; a change is a new step (ADR 0034). */
 export const devicesSteps: ServiceSteps = {
   service: 'devices',
   steps: [
@@ -28,7 +28,7 @@ export const devicesSteps: ServiceSteps = {
       name: 'owed audit records of operators',
       indexes: { [deadLettersCollection]: [pendingAuditIndex], [notedKeysCollection]: [pendingAuditIndex] },
     },
-    // Before release 0.2.0 the step created an index that is not used any more.
+    // Empty: versions before release 0.2.0 created an index in this step, which is no longer used.
     { number: 6, name: 'nothing', indexes: {} },
     { number: 7, name: 'devices by key', indexes: keysIndexes },
     { number: 8, name: 'slot numbers', indexes: slotIndexes },

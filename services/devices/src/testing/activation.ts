@@ -28,7 +28,7 @@ export function activationDependencies(world: World): ActivationDependencies {
       createSecretBox('s'.repeat(32)),
     ),
     transactions: createClient(TransactionsService, channel),
-    lifecycle: { publish: async () => {}, begin: () => {}, drain: async () => {} },
+    lifecycle: { publish: async () => {}, publishInBackground: () => {}, drain: async () => {} },
     logger: createLogger({ service: 'devices', level: 'silent' }),
   };
 }

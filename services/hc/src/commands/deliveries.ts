@@ -175,7 +175,7 @@ Example:
     });
 }
 
-/** Replaces the API's "force" in an error by the name of the option. */
+/** Replaces the API's field "force" in an error's message by the option --force. */
 function explainForce(error: unknown): never {
   if (error instanceof ApiError && error.message.includes('"force": true')) {
     const message = error.message.replace('set "force": true', 'use --force');
@@ -233,8 +233,8 @@ async function recover(session: Session, options: RecoverOptions): Promise<void>
     options.idempotencyKey,
   );
   if (!recovery) {
-    const would = options.dryRun ? 'would be sent again' : 'are being sent again';
-    await session.emit({ count, recovery }, () => `${count} deliveries ${would}.\n`);
+    const outcome = options.dryRun ? 'would be sent again' : 'are being sent again';
+    await session.emit({ count, recovery }, () => `${count} deliveries ${outcome}.\n`);
   } else if (options.wait) await watch(session, api, recovery);
   else await session.emit(recovery, progressLine);
 }
@@ -247,9 +247,9 @@ async function watch(session: Session, api: Api, first: Recovery): Promise<void>
   let shown = '';
   try {
     for (let recovery: Recovery | undefined = first; recovery; ) {
-      const now = JSON.stringify(recovery);
-      if (now !== shown) await session.emit(recovery, progressLine);
-      shown = now;
+      const current = JSON.stringify(recovery);
+      if (current !== shown) await session.emit(recovery, progressLine);
+      shown = current;
       if (recovery.state === 'ended') return;
       await pause(session.pollMs, stop);
       recovery = await untilSuccess(() => api.get<Recovery>(recoveryPath(first.recoveryId)), {
@@ -303,7 +303,7 @@ function describe(delivery: Delivery): string {
   ]);
 }
 
-/** A delivery that is due for longer than this waits for another reason; milliseconds. */
+/** A delivery that is overdue by more than this is shown with the possible reasons; milliseconds. */
 const lateMs = 2000;
 
 function nextAttemptOf({ nextAttemptAt }: Delivery): string {

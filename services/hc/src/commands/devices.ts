@@ -32,8 +32,8 @@ interface DevicesOptions {
   readonly after?: string;
 }
 
-/** Maximum devices of one page of the API. */
-const mostOfPage = 100;
+/** Maximum number of devices in one page of the API. */
+const maxPageSize = 100;
 
 /** `devices list`, which is the default. */
 export function addDevices(program: Command, session: Session): void {
@@ -55,13 +55,13 @@ export function addDevices(program: Command, session: Session): void {
 
 async function list(session: Session, options: DevicesOptions): Promise<void> {
   const api = session.api('cws:device:read');
-  const most = options.all ? Number.POSITIVE_INFINITY : options.limit;
+  const limit = options.all ? Number.POSITIVE_INFINITY : options.limit;
   const devices: Status[] = [];
   let cursor: string | null | undefined = options.after;
   do {
     const page: Page = await api.get('/device_statuses', {
       cursor,
-      limit: Math.min(mostOfPage, most - devices.length),
+      limit: Math.min(maxPageSize, limit - devices.length),
       network: options.network && `connectivity_${options.network}`,
       batteryBelow: options.batteryBelow,
       clientVersion: options.clientVersion,
@@ -70,7 +70,7 @@ async function list(session: Session, options: DevicesOptions): Promise<void> {
     });
     devices.push(...page.devices);
     cursor = page.cursor;
-  } while (cursor !== null && devices.length < most);
+  } while (cursor !== null && devices.length < limit);
   session.show(
     { devices, cursor },
     () =>

@@ -65,7 +65,7 @@ Examples:
 async function list(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
   const start = await startOf(
     options.after === undefined ? (options.since ?? 'oldest') : 'oldest',
-    (place, limit) => readFeed(api, filter, place, limit),
+    (position, limit) => readFeed(api, filter, position, limit),
   );
   const events: FeedEvent[] = [];
   const sinceMs = start?.sinceMs ?? 0;
@@ -84,9 +84,9 @@ async function list(session: Session, api: Api, filter: FeedFilter, options: Eve
 
 async function follow(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
   const { stop, off } = interruptible(session);
-  const patient = { stop, note: session.note };
-  const read = (place: FeedPosition, limit: number) =>
-    untilSuccess(() => readFeed(api, filter, place, limit), patient);
+  const retry = { stop, note: session.note };
+  const read = (position: FeedPosition, limit: number) =>
+    untilSuccess(() => readFeed(api, filter, position, limit), retry);
   try {
     const start =
       options.after === undefined

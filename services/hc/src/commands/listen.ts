@@ -15,9 +15,9 @@ import {
   readFeed,
   startOf,
 } from '../feed.ts';
+import { stateFolder } from '../folders.ts';
 import { type Forwarded, listen } from '../listen/listen.ts';
-import { Position } from '../listen/position.ts';
-import { stateFolder } from '../places.ts';
+import { PositionFile } from '../listen/position.ts';
 import { type Session, untilSuccess } from '../session.ts';
 import { applicationKey, keyOfFile, ownKeyOrNew, type SigningKey } from '../signing-keys.ts';
 
@@ -93,25 +93,25 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
     ...(flags.device && { deviceId: flags.device }),
     resends: flags.resends,
   };
-  const { stop, cut, off } = twoSteps(session);
-  const patient = { stop, note: session.note };
+  const { stop, abortRequest, off } = onInterrupts(session);
+  const retry = { stop, note: session.note };
   try {
     const { key, readKey } = await signing(session, api, flags);
-    const read = (place: FeedPosition, limit: number) =>
-      untilSuccess(() => readFeed(api, filter, place, limit), patient);
-    const opened = await Position.open(
-      positionFile(session, flags, filter),
+    const read = (position: FeedPosition, limit: number) =>
+      untilSuccess(() => readFeed(api, filter, position, limit), retry);
+    const opened = await PositionFile.open(
+      positionPath(session, flags, filter),
       flags.since !== undefined,
       async () => {
         const from = flags.since ?? 'now';
         const start = await startOf(from, read);
         if (!start) return undefined;
         const wantedSinceMs = from === 'oldest' ? 0 : from === 'now' ? Date.now() - clockMarginMs : from;
-        return { place: { cursor: start.cursor, skipBeforeMs: start.sinceMs }, wantedSinceMs };
+        return { position: { cursor: start.cursor, skipBeforeMs: start.sinceMs }, wantedSinceMs };
       },
     );
     if (!opened) return;
-    const { position, isNew } = opened;
+    const { file: positionFile, isNew } = opened;
     try {
       session.note(
         `Forwarding callbacks of ${api.applicationId} to ${shownUrl(flags.forwardTo)}, signed with ${key.whose}. Ctrl-C ends.`,
@@ -122,18 +122,18 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
           api,
           filter,
           target: flags.forwardTo,
-          position,
+          positionFile,
           key,
           readKey,
           stop,
-          cut,
+          abortRequest,
           pollMs: session.pollMs,
         },
         show: (forwarded) => session.emit(asJson(forwarded), () => forwardedLine(forwarded)),
         note: session.note,
       });
     } finally {
-      position.close();
+      positionFile.close();
     }
     session.note('Ended. The next run continues from here.');
   } finally {
@@ -158,25 +158,25 @@ async function signing(
   return fixed(own);
 }
 
-/** Signals of Ctrl-C: the first stops new work, the second also aborts the request in progress. */
-function twoSteps({ onInterrupt, note }: Session): {
+/** Signals for Ctrl-C: the first aborts `stop` (no new work), the second `abortRequest` (the request in progress). */
+function onInterrupts({ onInterrupt, note }: Session): {
   readonly stop: AbortSignal;
-  readonly cut: AbortSignal;
+  readonly abortRequest: AbortSignal;
   off(): void;
 } {
-  const [stop, cut] = [new AbortController(), new AbortController()];
+  const [stop, abortRequest] = [new AbortController(), new AbortController()];
   const off = onInterrupt(() => {
-    if (stop.signal.aborted) cut.abort();
+    if (stop.signal.aborted) abortRequest.abort();
     else {
       note('Stopping when the event in progress is answered. Press Ctrl-C again to stop now.');
       stop.abort();
     }
   });
-  return { stop: stop.signal, cut: cut.signal, off };
+  return { stop: stop.signal, abortRequest: abortRequest.signal, off };
 }
 
 /** Path of the position file: one for each combination of feed, filter and target. */
-function positionFile(session: Session, { forwardTo }: ListenFlags, filter: FeedFilter): string {
+function positionPath(session: Session, { forwardTo }: ListenFlags, filter: FeedFilter): string {
   const { env, options } = session;
   const { apiUrl, applicationId } = readCredentials(env, {
     profile: options.profile,

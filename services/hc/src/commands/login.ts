@@ -8,11 +8,11 @@ import { createApi, tokenEndpointOf } from '../api.ts';
 import {
   apiAddress,
   credentialsFile,
+  envValue,
   type StoredCredentials,
   safeAddress,
   secretFrom,
   storeCredentials,
-  valueOf,
 } from '../credentials.ts';
 import { ask, orAsked } from '../prompt.ts';
 import type { Session } from '../session.ts';
@@ -85,19 +85,19 @@ async function gather(session: Session, options: LoginOptions): Promise<StoredCr
   const { env } = session;
   const file = options.from === undefined ? {} : readGiven(options.from);
   const allowHttp = options.allowHttp === true || env['HC_ALLOW_HTTP'] === '1';
-  const asked = { keyboard: session.keyboard, out: session.terminal.err };
+  const prompt = { keyboard: session.keyboard, out: session.terminal.err };
   const apiUrl = apiAddress(
-    await orAsked(options.apiUrl ?? valueOf(env, 'HC_API_URL') ?? file.apiUrl, asked, {
+    await orAsked(options.apiUrl ?? envValue(env, 'HC_API_URL') ?? file.apiUrl, prompt, {
       question: "The API's address",
       option: '--api-url',
     }),
     allowHttp,
   );
-  const issuer = options.issuer ?? valueOf(env, 'HC_ISSUER');
+  const issuer = options.issuer ?? envValue(env, 'HC_ISSUER');
   const tokenUrl =
     options.tokenUrl ??
     (issuer === undefined
-      ? (valueOf(env, 'HC_TOKEN_URL') ?? file.tokenUrl)
+      ? (envValue(env, 'HC_TOKEN_URL') ?? file.tokenUrl)
       : await tokenEndpointOf(
           safeAddress("The issuer's address", issuer, allowHttp),
           session.options.timeoutMs,
@@ -106,18 +106,18 @@ async function gather(session: Session, options: LoginOptions): Promise<StoredCr
     apiUrl,
     tokenUrl: safeAddress(
       'The token endpoint',
-      await orAsked(tokenUrl, asked, {
+      await orAsked(tokenUrl, prompt, {
         question: 'The token endpoint',
         option: '--token-url or --issuer',
       }),
       allowHttp,
     ),
     applicationId: await orAsked(
-      session.options.application ?? valueOf(env, 'HC_APPLICATION') ?? file.applicationId,
-      asked,
+      session.options.application ?? envValue(env, 'HC_APPLICATION') ?? file.applicationId,
+      prompt,
       { question: 'The application', option: '--application' },
     ),
-    clientId: await orAsked(options.client ?? valueOf(env, 'HC_CLIENT_ID') ?? file.clientId, asked, {
+    clientId: await orAsked(options.client ?? envValue(env, 'HC_CLIENT_ID') ?? file.clientId, prompt, {
       question: 'The client id',
       option: '--client',
     }),

@@ -82,7 +82,7 @@ async function list(session: Session, options: ListOptions): Promise<void> {
       perPage: pageSize,
       page,
     });
-    // A new transaction moves others to later pages.
+    // A new transaction moves others to later pages, so a page may repeat transactions of the page before.
     for (const one of answer.transactions) found.set(one.transactionId, one);
     isMore = answer.parameters.isNext;
   }
@@ -107,12 +107,12 @@ async function list(session: Session, options: ListOptions): Promise<void> {
 async function watch(session: Session, id: number): Promise<void> {
   const api = session.api('cws:application:read');
   const { stop, off } = interruptible(session);
-  const patient = { stop, note: session.note };
+  const retry = { stop, note: session.note };
   let shown = '';
   let end: Transaction | undefined;
   try {
     while (!end && !stop.aborted) {
-      const now = await untilSuccess(() => api.get<Transaction>(`/transactions/${id}`), patient);
+      const now = await untilSuccess(() => api.get<Transaction>(`/transactions/${id}`), retry);
       if (!now) break;
       if (now.transactionStatus !== shown) await session.emit(now, statusLine);
       shown = now.transactionStatus;
@@ -158,29 +158,27 @@ async function outcomeOf(
       const delivery = await untilStopped(api.get<{ body: string }>(`/deliveries/${webhookId}`), stop);
       return delivery && { webhookId, ...resultIn(JSON.parse(delivery.body)) };
     } catch (error) {
-      if (!(error instanceof ApiError) || (error.status !== 404 && !error.isPassing)) throw error;
+      if (!(error instanceof ApiError) || (error.status !== 404 && !error.isTransient)) throw error;
     }
     if (stop.aborted || Date.now() > untilMs) return undefined;
     await pause(pollMs, stop);
   }
 }
 
-/** The result in a body: a word, a status code of connectivity, or neither. */
+/** The result in the body of a callback: `result`, the status code of a connectivity operation, or neither. */
 function resultIn(body: {
   result?: unknown;
   statusCode?: unknown;
   message?: unknown;
 }): Omit<Outcome, 'webhookId'> {
   const { result, statusCode, message } = body;
-  const word =
-    typeof result === 'string'
-      ? result
-      : typeof statusCode === 'number'
-        ? statusCode === 200
-          ? 'success'
-          : `failure (${statusCode})`
-        : null;
-  return { result: word, message: typeof message === 'string' ? message : null };
+  return { result: resultWord(result, statusCode), message: typeof message === 'string' ? message : null };
+}
+
+function resultWord(result: unknown, statusCode: unknown): string | null {
+  if (typeof result === 'string') return result;
+  if (typeof statusCode !== 'number') return null;
+  return statusCode === 200 ? 'success' : `failure (${statusCode})`;
 }
 
 function statusLine({ updatedAt, transactionId: id, transactionStatus }: Transaction): string {

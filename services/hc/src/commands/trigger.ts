@@ -57,9 +57,10 @@ export function addTrigger(program: Command, session: Session): void {
     .addArgument(suggesting(new Argument('[type]', 'callback type'), eventTypes))
     .description('send a test callback to a registered URL now; without a type: list the types')
     .addOption(
-      new Option('--destination <setting>', "the setting with the address; default: the type's").choices(
-        destinations,
-      ),
+      new Option(
+        '--destination <setting>',
+        "setting whose URL gets the callback; default: the type's setting",
+      ).choices(destinations),
     )
     .option('--example <name>', 'example of the type; default: the first example')
     .option('--fields <json>', 'fields that replace fields of the example', jsonObject)
@@ -68,7 +69,7 @@ export function addTrigger(program: Command, session: Session): void {
     .addHelpText(
       'after',
       `
-Ends with 1 when the receiver did not take the callback, or took the one with the wrong signature.
+Ends with exit code 1 if the receiver does not accept the callback, or does not reject the wrong signature.
 
 Examples:
   $ hc trigger
@@ -141,16 +142,16 @@ function resultText(result: TestResult): string {
     ...receivedFields(result),
   ]);
   if (!result.verification) return text;
-  const { refused } = result.verification;
-  const verdict = refused ? 'rejected, as required' : 'ACCEPTED';
-  // A receiver that rejects every callback shows nothing with this rejection.
-  const isRefusedAnyway = result.reason !== null && refused === true;
-  const word = isRefusedAnyway
-    ? 'not tested: the correct signature was rejected, too'
-    : refused === null
-      ? 'not tested'
-      : verdict;
-  return `${text}\nWith a wrong signature:\n${fields([['signature', word], ...receivedFields(result.verification)])}`;
+  const verdict = verdictOf(result.verification.refused, result.reason !== null);
+  return `${text}\nWith a wrong signature:\n${fields([['signature', verdict], ...receivedFields(result.verification)])}`;
+}
+
+/** `refused`: the receiver rejected the wrong signature; null: unknown. `failed`: it did not accept the correct one. */
+function verdictOf(refused: boolean | null, failed: boolean): string {
+  if (refused === null) return 'not tested';
+  if (!refused) return 'ACCEPTED';
+  // If the receiver rejects every callback, the rejection of the wrong signature proves nothing.
+  return failed ? 'not tested: the correct signature was rejected, too' : 'rejected, as required';
 }
 
 function receivedFields({ statusCode, durationMs, reason, tls, answer, answerTruncated }: Received): Field[] {

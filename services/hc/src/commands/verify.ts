@@ -50,7 +50,7 @@ Example:
 
 async function run(session: Session, file: string, options: VerifyOptions): Promise<void> {
   const stored = await readStored(session, file);
-  const api = options.offline ? undefined : loggedIn(session);
+  const api = options.offline ? undefined : apiIfLoggedIn(session);
   const keys: SigningKey[] = [];
   if (options.key !== undefined) keys.push(await keyOfFile(session.files, options.key));
   const own = ownKey(session.env);
@@ -85,8 +85,8 @@ async function readStored({ files }: Session, file: string): Promise<StoredCallb
   }
 }
 
-/** The API, if the user is logged in. */
-function loggedIn(session: Session): Api | undefined {
+/** The API; undefined if the user is not logged in. */
+function apiIfLoggedIn(session: Session): Api | undefined {
   try {
     return session.api('cws:application:read');
   } catch (error) {
@@ -107,7 +107,7 @@ async function sentBody(api: Api, { headers }: StoredCallback): Promise<string |
   }
 }
 
-/** Last write of a file, which is the assumed time of receipt; now for standard input. */
+/** The assumed time of receipt: the last write of the file, or now for standard input. */
 function timeOf(file: string): number {
   return file === standard ? Date.now() : statSync(file).mtimeMs;
 }

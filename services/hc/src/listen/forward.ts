@@ -25,7 +25,7 @@ export interface Attempt {
   readonly retryAfterMs: number | undefined;
 }
 
-/** The headers of a callback that the cloud sends, except the name of the sender. */
+/** The headers that the cloud sends with a callback. Only `user-agent` differs. */
 export function callbackHeaders(
   { webhookId, body }: FeedEvent,
   applicationId: string,
@@ -75,26 +75,26 @@ export async function post(
     };
     const settings: RequestOptions = {
       method: 'POST',
-      // The server may close a keep-alive connection at the moment of the next request.
+      // A new connection for each request: a server may close a keep-alive connection when the next request is sent.
       agent: false,
       headers: { ...headers, ...authorizationOf(url), 'content-length': content.length },
       signal,
     };
-    const bare = new URL(url);
-    bare.username = '';
-    bare.password = '';
+    const withoutPassword = new URL(url);
+    withoutPassword.username = '';
+    withoutPassword.password = '';
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const request = send(bare, settings, (answer) => {
+    const request = send(withoutPassword, settings, (answer) => {
       hasStatus = true;
       const status = answer.statusCode ?? 0;
-      const isTaken = status >= 200 && status < 300;
+      const isAccepted = status >= 200 && status < 300;
       const tookMs = durationMs();
       void beginningOf(answer, [options.key, ...secretsIn(headers)]).then((text) => {
         answer.destroy();
         resolve({
           status,
           durationMs: tookMs,
-          reason: isTaken ? undefined : text,
+          reason: isAccepted ? undefined : text,
           retryAfterMs: status === 429 || status === 503 ? waitOf(answer) : undefined,
         });
       });
@@ -109,7 +109,7 @@ export async function post(
   }
 }
 
-/** The beginning of an answer's text. A failure while reading does not matter, because the status is known. */
+/** The beginning of an answer's text. A failed read only shortens the text, because the status is known already. */
 async function beginningOf(answer: IncomingMessage, secrets: readonly string[]): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;

@@ -6,19 +6,19 @@ import {
   type FeedEvent,
   type FeedFilter,
   type FeedPage,
-  isLostCursor,
+  isExpiredCursor,
   isSince,
   readFeed,
 } from '../feed.ts';
 import { pause, untilSuccess } from '../session.ts';
 import type { SigningKey } from '../signing-keys.ts';
 import { type Attempt, callbackHeaders, post } from './forward.ts';
-import { mostRemembered, type Position } from './position.ts';
+import { maxRemembered, type PositionFile } from './position.ts';
 
-/** Events of one page. An event waits for earlier events, so a larger page would only be read again after a restart. */
+/** Events of one page. A larger page would not be faster, because events are sent one after the other. */
 const pageSize = 100;
 const firstWaitMs = 1000;
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 /** Age after which the application's key is read again, because it may have been renewed; milliseconds. */
 const keyAgeMs = 60_000;
 
@@ -37,15 +37,15 @@ export interface ListenOptions {
   readonly api: Api;
   readonly filter: FeedFilter;
   readonly target: URL;
-  readonly position: Position;
-  /** Reads the key again; undefined for a key that cannot change. */
-  readonly readKey: () => Promise<SigningKey>;
+  readonly positionFile: PositionFile;
   readonly key: SigningKey;
+  /** Reads the current key. Returns the same key if it cannot change. */
+  readonly readKey: () => Promise<SigningKey>;
   readonly pollMs: number;
   /** Aborted to stop new work. */
   readonly stop: AbortSignal;
-  /** Aborted to interrupt the request in progress, too. */
-  readonly cut: AbortSignal;
+  /** Aborted to abort the request in progress, too. */
+  readonly abortRequest: AbortSignal;
   readonly show: (forwarded: Forwarded) => Promise<void>;
   readonly note: (text: string) => void;
 }
@@ -55,61 +55,66 @@ export interface ListenOptions {
  * answered, and its position is stored before the next event is sent. Throws CliError if it cannot continue.
  */
 export async function listen(options: ListenOptions): Promise<void> {
-  const { api, filter, position, pollMs, stop, note } = options;
+  const { api, filter, positionFile, pollMs, stop, note } = options;
   const forwarder = new Forwarder(options);
   while (!stop.aborted) {
     let page: FeedPage | undefined;
     try {
-      const at = { cursor: position.place.cursor, sinceMs: position.wantedSinceMs };
+      const at = { cursor: positionFile.position.cursor, sinceMs: positionFile.wantedSinceMs };
       page = await untilSuccess(() => readFeed(api, filter, at, pageSize), { stop, note });
     } catch (error) {
-      if (!isLostCursor(error) || position.place.cursor === undefined) throw error;
+      if (!isExpiredCursor(error) || positionFile.position.cursor === undefined) throw error;
       note(
-        `${error.message}\nReading from the oldest stored event. Events that were forwarded before or that are older than the start are left out. The last ${position.remembered} events are remembered, up to ${mostRemembered}. Your server should ignore a webhook-id that it has already handled.`,
+        `${error.message}\nReading from the oldest stored event. Events that were forwarded before or that are older than the start are left out. The last ${positionFile.remembered} events are remembered, up to ${maxRemembered}. Your server should ignore a webhook-id that it has already handled.`,
       );
-      position.moveTo({ cursor: undefined, skipBeforeMs: position.wantedSinceMs });
+      positionFile.moveTo({ cursor: undefined, skipBeforeMs: positionFile.wantedSinceMs });
       continue;
     }
     if (!page) return;
-    const { skipBeforeMs } = position.place;
+    const { skipBeforeMs } = positionFile.position;
     for (const event of page.events) {
       if (stop.aborted) return;
-      if (position.has(eventKey(event)) || !isSince(event, skipBeforeMs)) continue;
+      if (positionFile.has(eventKey(event)) || !isSince(event, skipBeforeMs)) continue;
       if (!(await forwarder.forward(event))) return;
     }
-    // An event that is stored later has a later position, whenever it was created.
-    position.moveTo({ cursor: page.cursor, skipBeforeMs: page.more ? skipBeforeMs : 0 });
+    // At the end of the feed, every later event is wanted: it was stored later, whenever it was created.
+    positionFile.moveTo({ cursor: page.cursor, skipBeforeMs: page.more ? skipBeforeMs : 0 });
     if (!page.more) await pause(pollMs, stop);
   }
 }
 
 class Forwarder {
-  readonly #o: ListenOptions;
+  readonly #options: ListenOptions;
   #key: SigningKey;
   #keyReadAtMs = Date.now();
 
   constructor(options: ListenOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#key = options.key;
   }
 
-  /** Sends an event until it is answered. Returns false if it was stopped between two attempts. Throws CliError if an attempt was interrupted. */
+  /**
+   * Sends an event until it is answered. Returns false if `stop` was aborted before. Throws CliError if `abortRequest`
+   * interrupted the request.
+   */
   async forward(event: FeedEvent): Promise<boolean> {
-    const { api, target, position, stop, cut, show } = this.#o;
+    const { api, target, positionFile, stop, abortRequest, show } = this.#options;
     for (let attempt = 1; ; attempt++) {
       await this.#refreshKey(keyAgeMs);
       if (stop.aborted) return false;
       const headers = callbackHeaders(event, api.applicationId, this.#key.key, Date.now());
-      const result = await post(target, headers, event.body, { signal: cut, key: this.#key.key });
+      const result = await post(target, headers, event.body, { signal: abortRequest, key: this.#key.key });
       const outcome = outcomeOf(result.status);
       if (outcome !== 'again') {
-        position.answered(eventKey(event));
+        positionFile.answered(eventKey(event));
         await show({ ...result, event, attempt, outcome, nextInMs: undefined });
         return true;
       }
-      if (cut.aborted) throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
-      const ownWaitMs = longestBackoffMs(attempt, { firstMs: firstWaitMs, maxMs: longestWaitMs });
-      const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, longestWaitMs));
+      if (abortRequest.aborted) {
+        throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
+      }
+      const ownWaitMs = longestBackoffMs(attempt, { firstMs: firstWaitMs, maxMs: maxWaitMs });
+      const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, maxWaitMs));
       await show({ ...result, event, attempt, outcome, nextInMs });
       // The target may have rejected the event because the application's key was renewed.
       if (result.status === 401 || result.status === 403) await this.#refreshKey(0);
@@ -118,7 +123,7 @@ class Forwarder {
   }
 
   async #refreshKey(olderThanMs: number): Promise<void> {
-    const { readKey, stop, note } = this.#o;
+    const { readKey, stop, note } = this.#options;
     if (Date.now() - this.#keyReadAtMs < olderThanMs) return;
     const key = await untilSuccess(readKey, { stop, note });
     if (!key) return;

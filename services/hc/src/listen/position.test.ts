@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mostRemembered, Position } from './position.ts';
+import { maxRemembered, PositionFile } from './position.ts';
 
 let folder: string;
 let path: string;
@@ -12,10 +12,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const start = { place: { cursor: 'c0', skipBeforeMs: 7 }, wantedSinceMs: 5 };
+const start = { position: { cursor: 'c0', skipBeforeMs: 7 }, wantedSinceMs: 5 };
 
 async function open(again = false, begin = start) {
-  const opened = await Position.open(path, again, async () => begin);
+  const opened = await PositionFile.open(path, again, async () => begin);
   if (!opened) throw new Error('not opened');
   return opened;
 }
@@ -23,26 +23,22 @@ async function open(again = false, begin = start) {
 /** Opens the file again without closing it, as after a kill. */
 async function reopened() {
   rmSync(`${path}.lock`, { force: true });
-  return open(false, { place: { cursor: 'wrong', skipBeforeMs: 0 }, wantedSinceMs: 0 });
+  return open(false, { position: { cursor: 'wrong', skipBeforeMs: 0 }, wantedSinceMs: 0 });
 }
 
 test('answered events and the position are known after a kill', async () => {
-  const { position, isNew } = await open();
-  expect([isNew, position.place]).toEqual([true, start.place]);
-  position.answered('a');
-  position.answered('b');
+  const { file, isNew } = await open();
+  expect([isNew, file.position]).toEqual([true, start.position]);
+  file.answered('a');
+  file.answered('b');
   const second = await reopened();
   expect(second.isNew).toBe(false);
-  expect([second.position.has('a'), second.position.has('b'), second.position.has('c')]).toEqual([
-    true,
-    true,
-    false,
-  ]);
-  expect([second.position.place, second.position.wantedSinceMs]).toEqual([start.place, 5]);
-  second.position.moveTo({ cursor: 'c1', skipBeforeMs: 0 });
-  second.position.answered('c');
-  const third = (await reopened()).position;
-  expect([third.place, third.has('a'), third.has('c')]).toEqual([
+  expect([second.file.has('a'), second.file.has('b'), second.file.has('c')]).toEqual([true, true, false]);
+  expect([second.file.position, second.file.wantedSinceMs]).toEqual([start.position, 5]);
+  second.file.moveTo({ cursor: 'c1', skipBeforeMs: 0 });
+  second.file.answered('c');
+  const third = (await reopened()).file;
+  expect([third.position, third.has('a'), third.has('c')]).toEqual([
     { cursor: 'c1', skipBeforeMs: 0 },
     true,
     true,
@@ -52,17 +48,17 @@ test('answered events and the position are known after a kill', async () => {
 });
 
 test('an incomplete last line after a kill is ignored, and does not damage the next line', async () => {
-  (await open()).position.answered('a');
+  (await open()).file.answered('a');
   appendFileSync(path, '{"id":"ha');
-  const { position } = await reopened();
-  position.answered('b');
-  const again = (await reopened()).position;
+  const { file } = await reopened();
+  file.answered('b');
+  const again = (await reopened()).file;
   expect([again.has('a'), again.has('b'), again.has('ha')]).toEqual([true, true, false]);
   again.close();
 });
 
 test('a damaged file is not read as an empty file', async () => {
-  (await open()).position.close();
+  (await open()).file.close();
   writeFileSync(path, `${readFileSync(path, 'utf8')}nonsense\n{"id":"b"}\n`);
   await expect(open()).rejects.toThrow(
     /is damaged in line 3\. Choose a start: --since oldest, --since 2h or --since now/,
@@ -70,17 +66,17 @@ test('a damaged file is not read as an empty file', async () => {
   writeFileSync(path, '');
   await expect(open()).rejects.toThrow(/is damaged/);
   const again = await open(true);
-  expect([again.isNew, again.position.place]).toEqual([true, start.place]);
-  again.position.close();
+  expect([again.isNew, again.file.position]).toEqual([true, start.position]);
+  again.file.close();
 });
 
 test('the size of the file is limited; the newest events are kept', async () => {
-  const { position } = await open();
-  for (let i = 0; i < 4 * mostRemembered; i++) position.answered(`id-${i}`);
-  expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(3 * mostRemembered + 10);
-  const { position: again } = await reopened();
-  expect(again.remembered).toBe(mostRemembered);
-  expect([again.has(`id-${4 * mostRemembered - 1}`), again.has(`id-${3 * mostRemembered - 1}`)]).toEqual([
+  const { file } = await open();
+  for (let i = 0; i < 4 * maxRemembered; i++) file.answered(`id-${i}`);
+  expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(3 * maxRemembered + 10);
+  const { file: again } = await reopened();
+  expect(again.remembered).toBe(maxRemembered);
+  expect([again.has(`id-${4 * maxRemembered - 1}`), again.has(`id-${3 * maxRemembered - 1}`)]).toEqual([
     true,
     false,
   ]);
@@ -88,14 +84,14 @@ test('the size of the file is limited; the newest events are kept', async () => 
 });
 
 test('one process at a time holds the lock; the lock of a killed process is free', async () => {
-  (await open()).position.close();
+  (await open()).file.close();
   // A running process, and one that has ended.
   writeFileSync(`${path}.lock`, String(process.ppid));
   await expect(open()).rejects.toThrow(new RegExp(`Another hc listen \\(process ${process.ppid}\\)`));
   writeFileSync(`${path}.lock`, String(spawnSync('true').pid));
-  const { position } = await open();
+  const { file } = await open();
   expect(readFileSync(`${path}.lock`, 'utf8')).toBe(String(process.pid));
-  position.close();
+  file.close();
 });
 
 test('a folder without write access is reported with the next step', async () => {

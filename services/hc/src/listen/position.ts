@@ -3,52 +3,52 @@ import { dirname } from 'node:path';
 import { type CliError, refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import { takePidLock } from '@headset-cloud/cli/pid-lock.ts';
 import { makePrivateFolder, writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
-import { storing } from '../places.ts';
+import { storing } from '../folders.ts';
 
 /** Maximum ids of answered events that are remembered, for an expired cursor. */
-export const mostRemembered = 20_000;
+export const maxRemembered = 20_000;
 /** Number of lines at which the file is rewritten. */
-const mostLines = 3 * mostRemembered;
+const maxLines = 3 * maxRemembered;
 
 /** Name of the file in messages. */
 const what = 'The position in the feed';
 
-/** A reader's position in the feed. */
-export interface Place {
+/** Position of `hc listen` in the feed. */
+export interface Position {
   /** Undefined: before the oldest stored event. */
   readonly cursor: string | undefined;
   /**
-   * Events that were created before are left out until the end of the feed was reached; milliseconds since 1970, 0:
-   * none.
+   * Until the end of the feed is reached, events that were created before this time are left out; milliseconds since
+   * 1970, 0: none.
    */
   readonly skipBeforeMs: number;
 }
 
 /** Content of a position file. */
 interface Content {
-  readonly place: Place;
+  readonly position: Position;
   /** Start of the wanted events if the cursor has expired; milliseconds since 1970. */
   readonly wantedSinceMs: number;
   readonly answered: readonly string[];
 }
 
 /**
- * Position of `hc listen` in the feed. Each answered event is appended to a file at once, so that the next run after a
- * kill continues at the event in progress. One process at a time holds the file.
+ * The file with the position of `hc listen`. Each answered event is appended at once, so that the next run after a kill
+ * continues at the event in progress. One process at a time holds the file.
  */
-export class Position {
+export class PositionFile {
   readonly #path: string;
   readonly #unlock: () => void;
   #file: number | undefined;
   #lines = 0;
-  #place: Place;
+  #position: Position;
   readonly wantedSinceMs: number;
   readonly #answered: Set<string>;
 
-  private constructor(path: string, unlock: () => void, { place, wantedSinceMs, answered }: Content) {
+  private constructor(path: string, unlock: () => void, { position, wantedSinceMs, answered }: Content) {
     this.#path = path;
     this.#unlock = unlock;
-    this.#place = place;
+    this.#position = position;
     this.wantedSinceMs = wantedSinceMs;
     this.#answered = new Set(answered);
     this.#rewrite();
@@ -61,17 +61,17 @@ export class Position {
   static async open(
     path: string,
     again: boolean,
-    begin: () => Promise<{ place: Place; wantedSinceMs: number } | undefined>,
-  ): Promise<{ position: Position; isNew: boolean } | undefined> {
+    begin: () => Promise<{ position: Position; wantedSinceMs: number } | undefined>,
+  ): Promise<{ file: PositionFile; isNew: boolean } | undefined> {
     const unlock = storing(what, path, 'XDG_STATE_HOME', () => {
       makePrivateFolder(dirname(path));
       return lock(path);
     });
     try {
       const kept = again ? undefined : read(path);
-      if (kept) return { position: new Position(path, unlock, kept), isNew: false };
+      if (kept) return { file: new PositionFile(path, unlock, kept), isNew: false };
       const start = await begin();
-      if (start) return { position: new Position(path, unlock, { ...start, answered: [] }), isNew: true };
+      if (start) return { file: new PositionFile(path, unlock, { ...start, answered: [] }), isNew: true };
     } catch (error) {
       unlock();
       throw error;
@@ -80,8 +80,8 @@ export class Position {
     return undefined;
   }
 
-  get place(): Place {
-    return this.#place;
+  get position(): Position {
+    return this.#position;
   }
 
   /** Number of remembered answered events. */
@@ -94,10 +94,10 @@ export class Position {
     return this.#answered.has(event);
   }
 
-  /** Stores that an event was answered. The information survives the end of this process after the return. */
+  /** Stores that an event was answered. After the return, this survives the end of the process. */
   answered(event: string): void {
     this.#answered.add(event);
-    if (this.#answered.size > mostRemembered) {
+    if (this.#answered.size > maxRemembered) {
       const [oldest] = this.#answered;
       this.#answered.delete(oldest as string);
     }
@@ -105,10 +105,11 @@ export class Position {
   }
 
   /** Moves the position; all earlier events were answered. */
-  moveTo(place: Place): void {
-    if (place.cursor === this.#place.cursor && place.skipBeforeMs === this.#place.skipBeforeMs) return;
-    this.#place = place;
-    this.#append(lineOf(place));
+  moveTo(position: Position): void {
+    if (position.cursor === this.#position.cursor && position.skipBeforeMs === this.#position.skipBeforeMs)
+      return;
+    this.#position = position;
+    this.#append(lineOf(position));
   }
 
   close(): void {
@@ -120,7 +121,7 @@ export class Position {
   #append(line: object): void {
     const file = this.#file;
     if (file === undefined) throw new Error('the position is closed');
-    if (this.#lines >= mostLines) {
+    if (this.#lines >= maxLines) {
       this.#rewrite();
     } else {
       storing(what, this.#path, 'XDG_STATE_HOME', () => writeFileSync(file, `${JSON.stringify(line)}\n`));
@@ -132,7 +133,7 @@ export class Position {
     const lines: object[] = [
       { version: 1, wantedSinceMs: this.wantedSinceMs },
       ...[...this.#answered].map((id) => ({ id })),
-      lineOf(this.#place),
+      lineOf(this.#position),
     ];
     // Callback ids contain device ids, so the file is private.
     storing(what, this.#path, 'XDG_STATE_HOME', () =>
@@ -144,7 +145,7 @@ export class Position {
   }
 }
 
-function lineOf({ cursor, skipBeforeMs }: Place): object {
+function lineOf({ cursor, skipBeforeMs }: Position): object {
   return { cursor: cursor ?? null, ...(skipBeforeMs > 0 && { skipBeforeMs }) };
 }
 
@@ -158,19 +159,19 @@ function read(path: string): Content | undefined {
     throw error;
   }
   const lines = text.split('\n').slice(0, -1);
-  let place: Place | undefined;
+  let position: Position | undefined;
   let wantedSinceMs = 0;
   const answered: string[] = [];
   for (const [i, line] of lines.entries()) {
-    const said = parsed(line);
-    if (i === 0 && said?.['version'] === 1) wantedSinceMs = Number(said['wantedSinceMs']);
-    else if (i > 0 && typeof said?.['id'] === 'string') answered.push(said['id']);
-    else if (i > 0 && (said?.['cursor'] === null || typeof said?.['cursor'] === 'string')) {
-      place = { cursor: said['cursor'] ?? undefined, skipBeforeMs: Number(said['skipBeforeMs'] ?? 0) };
+    const record = parsed(line);
+    if (i === 0 && record?.['version'] === 1) wantedSinceMs = Number(record['wantedSinceMs']);
+    else if (i > 0 && typeof record?.['id'] === 'string') answered.push(record['id']);
+    else if (i > 0 && (record?.['cursor'] === null || typeof record?.['cursor'] === 'string')) {
+      position = { cursor: record['cursor'] ?? undefined, skipBeforeMs: Number(record['skipBeforeMs'] ?? 0) };
     } else throw damaged(path, i + 1);
   }
-  if (!place || !Number.isFinite(wantedSinceMs)) throw damaged(path, lines.length);
-  return { place, wantedSinceMs, answered: answered.slice(-mostRemembered) };
+  if (!position || !Number.isFinite(wantedSinceMs)) throw damaged(path, lines.length);
+  return { position, wantedSinceMs, answered: answered.slice(-maxRemembered) };
 }
 
 function parsed(line: string): Readonly<Record<string, unknown>> | undefined {

@@ -20,7 +20,7 @@ export interface SignatureReport {
   /** Milliseconds since 1970. */
   readonly signedAtMs: number | undefined;
   readonly signatures: readonly SignatureFinding[];
-  /** Owner of the key that signed it; undefined if no known key did. */
+  /** Owner of the key that signed the callback; undefined if no known key did. */
   readonly signedWith: string | undefined;
   readonly isInTime: boolean;
   /** Problems with their next steps; empty if all is correct. */
@@ -36,6 +36,7 @@ export function checkSignatures(
 ): SignatureReport {
   const webhookId = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];
+  // X-TLPF-NOTIFICATION-KEY signs only the body; webhook-signature follows Standard Webhooks.
   const given = {
     simple: headers['x-tlpf-notification-key'],
     standard: headers['webhook-signature'],
@@ -43,7 +44,7 @@ export function checkSignatures(
   const seconds = timestamp !== undefined && /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : undefined;
   const problems: string[] = [];
 
-  const rightsOf = (key: string, bytes: Buffer) => {
+  const matchesOf = (key: string, bytes: Buffer) => {
     const expected = signatureHeaders({
       notificationId: webhookId ?? '',
       authenticationKey: key,
@@ -59,7 +60,7 @@ export function checkSignatures(
         offered.some((one) => same(one, expected['webhook-signature'] as string)),
     };
   };
-  const tried = keys.map(({ key, whose }) => ({ whose, ...rightsOf(key, body) }));
+  const tried = keys.map(({ key, whose }) => ({ whose, ...matchesOf(key, body) }));
   const best =
     tried.find((one) => one.simple && one.standard) ?? tried.find((one) => one.simple || one.standard);
 
@@ -77,7 +78,7 @@ export function checkSignatures(
   if (!isMissing(timestamp) && seconds === undefined) {
     problems.push('webhook-timestamp is not a number of seconds since 1970: it was changed.');
   }
-  if (!best) problems.push(...whyNeither(keys, body, rightsOf, sentBody));
+  if (!best) problems.push(...explainNoMatch(keys, body, matchesOf, sentBody));
   else if (!best.standard && !isMissing(given.standard) && !isMissing(webhookId) && seconds !== undefined) {
     problems.push(
       given.standard?.split(' ').some((one) => one.startsWith('v1,'))
@@ -89,12 +90,12 @@ export function checkSignatures(
   }
 
   const signedAtMs = seconds === undefined ? undefined : seconds * 1000;
-  const offSeconds = signedAtMs === undefined ? 0 : (receivedAtMs - signedAtMs) / 1000;
-  const isInTime = signedAtMs !== undefined && Math.abs(offSeconds) <= toleranceSeconds;
+  const ageSeconds = signedAtMs === undefined ? 0 : (receivedAtMs - signedAtMs) / 1000;
+  const isInTime = signedAtMs !== undefined && Math.abs(ageSeconds) <= toleranceSeconds;
   if (signedAtMs !== undefined && !isInTime) {
-    const distance = durationText(Math.abs(offSeconds));
+    const distance = durationText(Math.abs(ageSeconds));
     problems.push(
-      offSeconds > 0
+      ageSeconds > 0
         ? `It was signed ${distance} before it was received: a receiver rejects more than ${toleranceSeconds / 60} min as a replay. Set the receiver's clock, or give the time of receipt (--received).`
         : `It was signed ${distance} after it was received: the receiver's clock is slow, or --received is wrong.`,
     );
@@ -122,19 +123,20 @@ export function checkSignatures(
   };
 }
 
-type Rights = (key: string, bytes: Buffer) => { readonly simple: boolean; readonly standard: boolean };
+/** Returns which of the two given signatures are correct for a key and a body. */
+type MatchesOf = (key: string, bytes: Buffer) => { readonly simple: boolean; readonly standard: boolean };
 
 /** Explains why no signature is correct: a changed body, or another key. */
-function whyNeither(
+function explainNoMatch(
   keys: readonly SigningKey[],
   body: Buffer,
-  rightsOf: Rights,
+  matchesOf: MatchesOf,
   sentBody: string | undefined,
 ): string[] {
   for (const [change, bytes] of likelyOriginals(body)) {
     for (const { key, whose } of keys) {
-      const rights = rightsOf(key, bytes);
-      if (rights.simple || rights.standard) {
+      const matches = matchesOf(key, bytes);
+      if (matches.simple || matches.standard) {
         return [
           `The body was changed: ${change}. The signatures are right for the bytes before, with ${whose}. Verify the bytes as they arrive, before anything parses or rewrites them.`,
         ];

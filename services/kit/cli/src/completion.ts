@@ -5,7 +5,10 @@ import type { Session } from './session.ts';
 export const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
-/** `completion`, and the hidden command that its scripts call. Includes commands that are added later. */
+/**
+ * Adds the command `completion`, and the hidden command that the printed scripts call. Commands that are added later
+ * are completed, too.
+ */
 export function addCompletion(program: Command, session: Session): void {
   const name = program.name();
   program
@@ -38,7 +41,10 @@ Examples:
 
 const suggestions = new WeakMap<Argument | Option, readonly string[]>();
 
-/** Adds words as suggestions; other words stay allowed. The values of an option may be a comma-separated list. */
+/**
+ * Adds words that completion suggests; other words stay allowed. The value of an option may be a comma-separated list
+ * of the words.
+ */
 export function suggesting<T extends Argument | Option>(one: T, words: readonly string[]): T {
   suggestions.set(one, words);
   return one;
@@ -51,13 +57,14 @@ export function suggesting<T extends Argument | Option>(one: T, words: readonly 
 export function candidates(program: Command, words: readonly string[]): string[] {
   const begun = words.at(-1) ?? '';
   let command = program;
-  let wanted: Option | undefined;
+  /** The option whose value is the next word. */
+  let optionWithValue: Option | undefined;
   let position = 0;
   for (const word of words.slice(0, -1)) {
-    if (wanted) wanted = undefined;
+    if (optionWithValue) optionWithValue = undefined;
     else if (word.startsWith('-')) {
       const option = optionsOf(command).find(({ long, short }) => long === word || short === word);
-      if (option?.required) wanted = option;
+      if (option?.required) optionWithValue = option;
     } else {
       const found = command.commands.find((one) => one.name() === word);
       if (found) [command, position] = [found, 0];
@@ -65,8 +72,8 @@ export function candidates(program: Command, words: readonly string[]): string[]
     }
   }
   const argument = command.registeredArguments[position];
-  const all = wanted
-    ? (wanted.argChoices ?? listed(suggestions.get(wanted) ?? [], begun))
+  const all = optionWithValue
+    ? (optionWithValue.argChoices ?? completedLists(suggestions.get(optionWithValue) ?? [], begun))
     : begun.startsWith('-')
       ? optionsOf(command).flatMap(({ long }) => long ?? [])
       : [
@@ -76,10 +83,10 @@ export function candidates(program: Command, words: readonly string[]): string[]
   return [...new Set(all)].filter((one) => one.startsWith(begun)).sort();
 }
 
-/** Appends each word that a comma-separated list does not contain yet. */
-function listed(words: readonly string[], begun: string): string[] {
-  const there = begun.slice(0, begun.lastIndexOf(',') + 1);
-  return words.filter((word) => !there.split(',').includes(word)).map((word) => there + word);
+/** Returns the comma-separated list `begun`, completed by each word that it does not contain yet. */
+function completedLists(words: readonly string[], begun: string): string[] {
+  const complete = begun.slice(0, begun.lastIndexOf(',') + 1);
+  return words.filter((word) => !complete.split(',').includes(word)).map((word) => complete + word);
 }
 
 /** The options of a command, of its default command, and of its parent commands. */

@@ -4,12 +4,12 @@ import { CliError, exitCodes, refusedError } from './exit-codes.ts';
 export interface Outcome {
   readonly done: readonly string[];
   readonly failed: readonly { readonly item: string; readonly error: CliError }[];
-  /** Not started, because the server does not answer or rejects the caller. */
+  /** Items that were not started, because the server does not answer or rejects the caller. */
   readonly left: readonly string[];
 }
 
 /** After this many unanswered calls in a row, the server counts as unavailable. */
-const mostUnanswered = 3;
+const maxUnanswered = 3;
 
 /**
  * Runs `work` for one item after the other. Reports a failed item to `report` and continues. Skips the remaining items if
@@ -33,7 +33,7 @@ export async function attemptEach(
       failed.push({ item, error });
       report(`${item}: ${error.message}\n`);
       unanswered = error.exitCode === exitCodes.unreachable ? unanswered + 1 : 0;
-      if (unanswered === mostUnanswered || error.exitCode === exitCodes.unauthenticated) {
+      if (unanswered === maxUnanswered || error.exitCode === exitCodes.unauthenticated) {
         return { done, failed, left: items.slice(i + 1) };
       }
     }
@@ -48,7 +48,9 @@ export function requireAll({ done, failed, left }: Outcome, what: string): void 
   throw refusedError(`${done.length} ${what}, ${failed.length} failed${rest}.`);
 }
 
-/** Does the work for each item as `attemptEach` does, and requires all. A single item fails with its own error. */
+/**
+ * Runs the work for each item as `attemptEach` does. Throws if an item fails; a single item fails with its own error.
+ */
 export async function forEachItem(
   items: readonly string[],
   work: (item: string) => Promise<unknown>,

@@ -38,7 +38,10 @@ export class OutputClosed extends CliError {
   }
 }
 
-/** Catch handler for a command that continues after its output, or sets its own exit code: rethrows every error except OutputClosed. */
+/**
+ * Rethrows every error except OutputClosed. A catch handler for commands that continue after their output, or that set
+ * their own exit code.
+ */
 export function exceptOutputClosed(error: unknown): void {
   if (!(error instanceof OutputClosed)) throw error;
 }

@@ -1,10 +1,10 @@
-/** The text code of a network's error (ECONNREFUSED, ENOTFOUND, …); undefined: it is another error. */
+/** Returns the code of a network error (ECONNREFUSED, ENOTFOUND, …); undefined for any other error. */
 export function networkReason(error: unknown): string | undefined {
   const { code } = rootCause(error);
   return typeof code === 'string' && /^E[A-Z_]+$/.test(code) ? code : undefined;
 }
 
-/** Nothing listens there, or nothing has the name: the call had no effect. */
+/** True if no connection was opened, because the port is closed or the name is unknown. So the call had no effect. */
 export function neverReached(error: unknown): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String(rootCause(error).code));
 }

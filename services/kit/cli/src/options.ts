@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { instant, instantForms } from './time.ts';
 
+/** A hidden option that sets the value of another option. */
 class EarlierName extends Option {
   readonly #of: Option;
   constructor(of: Option, long: string) {
@@ -36,17 +37,17 @@ export function rejectEmptyValues(command: Command): void {
   }
 }
 
-/** Returns an earlier name of an option, for scripts that use it. Help and completion do not show it. */
+/** Returns a hidden option with an earlier name of the option `of`, so that existing scripts continue to work. */
 export function earlierName(of: Option, long: string): Option {
   return new EarlierName(of, long);
 }
 
-/** The option for the start of a time range. `what`: what the range is of, for example "created since". */
+/** The option for the start of a time range. `what`: its help text, for example "created since". */
 export function sinceOption(what: string): Option {
   return new Option('--since <time>', `${what}: ${instantForms}`).argParser(instant);
 }
 
-/** The option for the end of a time range, for example "created until". */
+/** The option for the end of a time range. `what`: its help text, for example "created until". */
 export function untilOption(what: string): Option {
   return new Option('--until <time>', `${what}, in the same form`).argParser(instant);
 }

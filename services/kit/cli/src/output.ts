@@ -9,17 +9,19 @@ export interface Terminal {
   readonly input?: Readable;
   /** Characters per line of the terminal; absent: the output does not go to a terminal. */
   readonly columns?: number;
-  /** Resolves when all output is written. Throws OutputClosed if its reader has closed it, CliError for another reason. */
+  /**
+   * Resolves when all output is written. Throws OutputClosed if the reader closed the output, CliError if it failed.
+   */
   flushed?(): Promise<void>;
 }
 
 /**
- * The text on one line. Escapes control characters, line breaks, bidirectional marks and invisible characters as JSON
- * does (`\u001b`). So text from outside cannot move the cursor, add lines or hide anything.
+ * Returns the text in one line. Escapes control characters, line breaks, bidirectional marks and invisible characters
+ * as JSON does (`\u001b`), so that untrusted text cannot move the cursor, add lines or hide anything.
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    // Each half of a surrogate pair separately, as JSON requires.
+    // Escapes each half of a surrogate pair separately, as JSON requires.
     character
       .split('')
       .map((half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -28,12 +30,13 @@ export function visible(text: string): string {
 }
 
 /**
- * A terminal that escapes all control characters except line breaks. Callers that print outside text without `table` and
- * `fields` escape line breaks with `visible`. JSON has control characters only within strings, where the escapes are equal.
+ * A terminal that escapes all control characters except line breaks. Callers that print untrusted text without `table`
+ * and `fields` escape its line breaks with `visible`. JSON output stays valid, because JSON has control characters only
+ * in strings, where these escapes have the same meaning.
  */
 export function guarded(terminal: Terminal): Terminal {
   const lines = (text: string) => text.split('\n').map(visible).join('\n');
-  // Inherits `input`, which opens standard input when it is read, and `columns`, which a terminal may change.
+  // Inherits `input` and `columns` as getters: reading `input` opens standard input, and `columns` may change.
   return Object.assign(Object.create(terminal) as Terminal, {
     out: (text: string) => terminal.out(lines(text)),
     err: (text: string) => terminal.err(lines(text)),
@@ -45,13 +48,13 @@ export type Column<T> = readonly [head: string, text: (row: T) => string];
 
 /**
  * Rows under column heads, aligned; a sentence if there are no rows. Shows each row as a list of fields if a line would
- * take more than `widest` columns of the terminal.
+ * take more than `maxWidth` columns of the terminal.
  */
 export function table<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],
   none: string,
-  widest = Number.POSITIVE_INFINITY,
+  maxWidth = Number.POSITIVE_INFINITY,
 ): string {
   if (rows.length === 0) return `${none}\n`;
   const cells = [
@@ -59,7 +62,7 @@ export function table<T>(
     ...rows.map((row) => columns.map(([, text]) => visible(text(row)) || '-')),
   ];
   const widths = columns.map((_, i) => Math.max(...cells.map((line) => widthOf(line[i] ?? ''))));
-  if (widths.reduce((sum, width) => sum + width + 2, -2) > widest) {
+  if (widths.reduce((sum, width) => sum + width + 2, -2) > maxWidth) {
     return rows
       .map((row) => fields(columns.map(([head, text]): Field => [head.toLowerCase(), text(row)])))
       .join('\n');

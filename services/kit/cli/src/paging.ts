@@ -3,12 +3,12 @@ import { wholeNumber } from './numbers.ts';
 import { visible } from './output.ts';
 
 /** Maximum number of entries of one list. Services read 0 as their default, so 0 is rejected. */
-const mostListed = 1000;
+const maxListed = 1000;
 
 /** The option for the maximum number of entries that a list shows. `what`: the entries, and what the number is for. */
 export function limitOption(what: string, each = ''): Option {
-  return new Option(`--limit <${what}>`, `maximum to show${each}, up to ${mostListed}`)
-    .argParser(wholeNumber(1, mostListed))
+  return new Option(`--limit <${what}>`, `maximum to show${each}, up to ${maxListed}`)
+    .argParser(wholeNumber(1, maxListed))
     .default(100);
 }
 
@@ -19,7 +19,7 @@ export function afterOption(): Option {
 
 /** Line below a list of `limit` rows, which may be incomplete; empty for a shorter list. */
 export function moreHint(rows: readonly unknown[], limit: number): string {
-  return rows.length === limit ? `There may be more: --limit shows up to ${mostListed}.\n` : '';
+  return rows.length === limit ? `There may be more: --limit shows up to ${maxListed}.\n` : '';
 }
 
 /** Line below a list that continues after a cursor; empty without a cursor. `there`: what follows. */

@@ -4,31 +4,32 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 export type PidLock = { readonly release: () => void } | { readonly holder: number };
 
 /**
- * Takes a lock for this process: a file (mode 0600) with its process id. The lock of a process that has ended is
- * free. Throws an error of the file system if the file cannot be written, and an Error if the lock cannot be freed
- * because a process was killed at that moment.
+ * Takes a lock for this process: a file (mode 0600) with its process id. A lock counts as free if its process has
+ * ended. Throws an error of the file system if the file cannot be written. Throws an Error if the lock of an ended
+ * process cannot be removed, because another process was killed while it removed the lock.
  */
 export function takePidLock(path: string, isAlive: (pid: number) => boolean = isRunning): PidLock {
-  const own = `${path}.${process.pid}`;
-  writeFileSync(own, String(process.pid), { mode: 0o600 });
+  const ownFile = `${path}.${process.pid}`;
+  writeFileSync(ownFile, String(process.pid), { mode: 0o600 });
   try {
     for (let tries = 0; tries < 100; tries++) {
-      if (linked(own, path)) return { release: () => release(path) };
+      if (linked(ownFile, path)) return { release: () => release(path) };
       const holder = holderOf(path);
       if (holder !== undefined && holder !== process.pid && isAlive(holder)) return { holder };
-      freeStale(own, path);
+      freeStale(ownFile, path);
     }
     throw new Error(`The lock cannot be taken: remove ${freeing(path)} and ${path}, and try again.`);
   } finally {
-    rmSync(own, { force: true });
+    rmSync(ownFile, { force: true });
   }
 }
 
+/** The file that exists while a process removes the lock of an ended process. */
 const freeing = (path: string) => `${path}.freeing`;
 
 /** Removes the lock of a process that has ended. One process at a time removes it, so a new lock is never removed. */
-function freeStale(own: string, path: string): void {
-  if (!linked(own, freeing(path))) return;
+function freeStale(ownFile: string, path: string): void {
+  if (!linked(ownFile, freeing(path))) return;
   try {
     const holder = holderOf(path);
     if (holder === undefined || holder === process.pid || !isRunning(holder)) rmSync(path, { force: true });

@@ -25,7 +25,7 @@ export function createProgram(
 }
 
 /** Width of help texts if the terminal's width is unknown. */
-const usualColumns = 80;
+const defaultColumns = 80;
 
 /**
  * Runs one command line (without node and script) of the program that `build` makes. Returns its exit code. All output is
@@ -38,7 +38,7 @@ export async function runProgram<S extends Surroundings>(
 ): Promise<number> {
   const terminal = guarded(surroundings.terminal);
   const program = build({ ...surroundings, terminal });
-  settle(program, terminal);
+  configure(program, terminal);
   try {
     await program.parseAsync(args, { from: 'user' });
     await terminal.flushed?.();
@@ -59,8 +59,8 @@ export async function runProgram<S extends Surroundings>(
  * Makes every command throw instead of ending the process, write to the given terminal, and reject empty values of
  * options.
  */
-function settle(command: Command, terminal: Terminal): void {
-  const columns = () => terminal.columns ?? usualColumns;
+function configure(command: Command, terminal: Terminal): void {
+  const columns = () => terminal.columns ?? defaultColumns;
   command.exitOverride().configureOutput({
     writeOut: terminal.out,
     writeErr: terminal.err,
@@ -68,5 +68,5 @@ function settle(command: Command, terminal: Terminal): void {
     getErrHelpWidth: columns,
   });
   rejectEmptyValues(command);
-  for (const child of command.commands) settle(child, terminal);
+  for (const child of command.commands) configure(child, terminal);
 }

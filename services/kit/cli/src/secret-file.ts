@@ -24,7 +24,7 @@ export function makePrivateFolder(path: string): void {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A path that is no folder makes the later write fail with a clear error.
+    // If the path is a file, a later write reports it clearly.
     if (code === 'EEXIST') return;
     if (code !== 'ENOENT' || existsSync(dirname(path))) throw error;
     makePrivateFolder(dirname(path));
@@ -57,11 +57,11 @@ export function createSecretFile(path: string, text: string): boolean {
 /** Writes the text to a temporary file, then `move` gives that file the path. So the path never has partial content. */
 function writeAtomically(path: string, text: string, move: (from: string, to: string) => void): void {
   makePrivateFolder(dirname(path));
-  const fresh = `${path}.${process.pid}.tmp`;
+  const temporary = `${path}.${process.pid}.tmp`;
   // An earlier process with this id may have left a file with another mode.
-  rmSync(fresh, { force: true });
+  rmSync(temporary, { force: true });
   try {
-    const file = openSync(fresh, 'wx', 0o600);
+    const file = openSync(temporary, 'wx', 0o600);
     try {
       // writeSync could write a part and return; writeFileSync writes everything or throws.
       writeFileSync(file, text);
@@ -69,9 +69,9 @@ function writeAtomically(path: string, text: string, move: (from: string, to: st
     } finally {
       closeSync(file);
     }
-    move(fresh, path);
+    move(temporary, path);
   } finally {
-    rmSync(fresh, { force: true });
+    rmSync(temporary, { force: true });
   }
   const folder = openSync(dirname(path), 'r');
   try {
@@ -96,7 +96,7 @@ export function readSecretFile(path: string, what: string): string | undefined {
     throw usageError(`${what} cannot be read: ${message}`, { cause });
   }
   try {
-    // Uses the open file: the path may name another file a moment later.
+    // Checks the open file instead of the path, because another file may replace it at the path before it is read.
     const { mode, uid } = fstatSync(file);
     if ((mode & 0o077) !== 0) {
       throw usageError(

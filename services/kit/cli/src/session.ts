@@ -19,7 +19,8 @@ export interface Session extends Surroundings {
   /** Like `show`, for one of many values: one line of JSON. Throws CliError when the output's reader has closed it. */
   emit<T>(value: T, text: (value: T) => string): Promise<void>;
   /**
-   * Rows as a table if it fits the terminal, otherwise with the fields below each other; `none` if there are no rows.
+   * Formats rows as a table if it fits the terminal, otherwise with the fields below each other. Without rows returns
+   * `none`.
    */
   table<T>(rows: readonly T[], columns: readonly Column<T>[], none: string): string;
   /** Prints a message to standard error. */

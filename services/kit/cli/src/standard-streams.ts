@@ -56,6 +56,7 @@ export interface Files {
 }
 
 export function createFiles(terminal: Terminal): Files {
+  /** The file that standard input has been read as; standard input can be read only once. */
   let taken: { readonly what: string; bytes?: Promise<Buffer> } | undefined;
   const take = (what: string) => {
     if (taken) {
@@ -69,13 +70,13 @@ export function createFiles(terminal: Terminal): Files {
     usageError(`${what} cannot be read: ${reason}`, { cause });
 
   async function inputBytes(what: string): Promise<Buffer> {
-    // Every call of a command reads the token's file.
+    // A command reads its token file for every call to the server, so the bytes are kept.
     if (taken?.what === what && taken.bytes) return taken.bytes;
     const { taken: now, input } = take(what);
     now.bytes = buffer(input);
     const content = await now.bytes;
     if (userText(content).trim() === '') {
-      // An empty input would count as an empty list, or as an empty secret.
+      // Otherwise an empty input would be accepted as an empty list or an empty secret.
       throw unreadable(what, 'standard input is empty. kubectl exec passes it on with -i only.');
     }
     return content;

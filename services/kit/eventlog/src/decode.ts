@@ -8,15 +8,15 @@ import {
 import { type LogEvent, NewerVersionError, PoisonEventError } from './types.ts';
 
 /**
- * Header of an event whose publisher forwards content that it does not know itself (from a headset newer
- * than the platform). Such content is not a reason to wait for a newer consumer.
+ * Header of an event with content that its publisher does not know, because the headset that sent the content is newer
+ * than the platform. For an event with this header, consumers do not wait for a newer version.
  */
 export const foreignContentHeader = 'foreign-content';
 
 /**
  * Decodes the message in an event. Throws PoisonEventError when the bytes do not decode, and
  * NewerVersionError when the message has an enum value or a oneof case that only a newer version knows.
- * Unknown plain fields are ignored: the rules for protos allow that.
+ * Unknown plain fields are ignored, because a newer version may add fields that older versions need not know.
  */
 export function decodeEvent<S extends DescMessage>(schema: S, event: LogEvent): MessageShape<S> {
   let message: MessageShape<S>;
@@ -39,18 +39,19 @@ type Values = Readonly<Record<string, unknown>>;
 const checks = new Map<DescMessage, Check | undefined>();
 
 /**
- * Names the content of a message that this version's schema does not know; undefined when there is none.
+ * Describes an enum value or oneof case in a message that this version's schema does not know; undefined: there is
+ * none.
  */
 export function unknownIn(schema: DescMessage, message: object): string | undefined {
   return checkOf(schema)?.(message);
 }
 
 /**
- * The check of a schema, made once; undefined when the schema has neither enums nor oneofs at any depth.
+ * Returns the check of a schema, which is built once; undefined if the schema has no enums and oneofs at any depth.
  */
 function checkOf(schema: DescMessage): Check | undefined {
   if (checks.has(schema)) return checks.get(schema);
-  // Message types may be recursive: until this check is built, it is looked up at run time.
+  // A message type may contain itself. Its inner messages look up the finished check when they are checked.
   checks.set(schema, (message) => checks.get(schema)?.(message));
   const parts = [
     ...schema.oneofs.map((oneof) => oneofCheck(oneof.localName, oneof.name, oneof.fields)),

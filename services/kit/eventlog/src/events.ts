@@ -14,7 +14,7 @@ export function checkEvents(topic: string, events: readonly OutgoingEvent[]): vo
   }
 }
 
-/** The event for the topic's dead letters: the same key, value and headers, and the reason. */
+/** Converts an event to its dead letter: the same key, value and headers, with the reason in additional headers. */
 export function deadLetterOf(event: LogEvent, group: string, error: unknown): OutgoingEvent {
   return {
     key: event.key,

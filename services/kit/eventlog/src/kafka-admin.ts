@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Admin, Kafka } from 'kafkajs';
 import { maxEventBytes, unavailable } from './events.ts';
-import { settle } from './kafka-client.ts';
+import { waitAtMost } from './kafka-client.ts';
 import { toLogEvent } from './kafka-consumer.ts';
 import type { KafkaNames } from './kafka-names.ts';
 import type { LogEvent } from './types.ts';
@@ -38,8 +38,8 @@ export class KafkaAdmin {
   readonly #names: KafkaNames;
   #admin: Promise<Admin> | undefined;
 
-  constructor(newClient: () => Kafka, logger: Logger, names: KafkaNames) {
-    this.#createClient = newClient;
+  constructor(createClient: () => Kafka, logger: Logger, names: KafkaNames) {
+    this.#createClient = createClient;
     this.#logger = logger;
     this.#names = names;
   }
@@ -61,7 +61,7 @@ export class KafkaAdmin {
       if (missing.length === 0) return;
       const made = admin.createTopics({
         timeout: 10_000,
-        // The wait of kafkajs gives up if a broker has not heard of the new topic yet.
+        // kafkajs would fail if a broker does not know the new topic yet; `waitForLeaders` waits instead.
         waitForLeaders: false,
         topics: missing.map((t) => ({
           topic: t.topic,
@@ -75,7 +75,7 @@ export class KafkaAdmin {
         })),
       });
       await made.catch((error: unknown) => throwCause(admin, error, missing));
-      await untilLed(
+      await waitForLeaders(
         admin,
         missing.map(({ topic }) => topic),
       );
@@ -85,28 +85,29 @@ export class KafkaAdmin {
   /** Events that a group has not handled yet, summed over the partitions. */
   lag(group: string, topic: string): Promise<number> {
     return this.#use(async (admin) => {
-      const [offsets, done] = await Promise.all([
+      const [offsets, committed] = await Promise.all([
         admin.fetchTopicOffsets(this.#names.topic(topic)),
         this.#committed(admin, group, topic),
       ]);
       return offsets.reduce((sum, { partition, high, low }) => {
-        return sum + Number(high) - Math.max(done.get(partition) ?? -1, Number(low));
+        return sum + Number(high) - Math.max(committed.get(partition) ?? -1, Number(low));
       }, 0);
     });
   }
 
+  /** The offsets that a group has committed, by partition. */
   committed(group: string, topic: string): Promise<ReadonlyMap<number, number>> {
     return this.#use((admin) => this.#committed(admin, group, topic));
   }
 
   async #committed(admin: Admin, group: string, topic: string): Promise<ReadonlyMap<number, number>> {
-    const [of] = await admin.fetchOffsets({
+    const [found] = await admin.fetchOffsets({
       groupId: this.#names.group(group, topic),
       topics: [this.#names.topic(topic)],
     });
-    // -1: nothing is committed.
-    const known = (of?.partitions ?? []).map((p) => [p.partition, Number(p.offset)] as const);
-    return new Map(known.filter(([, offset]) => offset >= 0));
+    // The offset -1 means that nothing is committed.
+    const offsets = (found?.partitions ?? []).map((p) => [p.partition, Number(p.offset)] as const);
+    return new Map(offsets.filter(([, offset]) => offset >= 0));
   }
 
   /** The newest events of a topic, oldest first, read by a short-lived consumer. */
@@ -130,7 +131,7 @@ export class KafkaAdmin {
     const admin = this.#admin;
     this.#admin = undefined;
     if (admin)
-      await settle(
+      await waitAtMost(
         admin.then((it) => it.disconnect()),
         2000,
       );
@@ -147,21 +148,21 @@ export class KafkaAdmin {
       allowAutoTopicCreation: false,
     });
     const found = new Map<string, LogEvent>();
-    const open = new Set(wanted.keys());
+    const incomplete = new Set(wanted.keys());
     try {
       await consumer.connect();
-      const named = this.#names.topic(topic);
-      await consumer.subscribe({ topics: [named], fromBeginning: true });
+      const brokerTopic = this.#names.topic(topic);
+      await consumer.subscribe({ topics: [brokerTopic], fromBeginning: true });
       const complete = new Promise<void>((resolve, reject) => {
         consumer.on(consumer.events.CRASH, ({ payload }) => {
           if (!payload.restart) reject(payload.error);
         });
-        // Runs at each join, before the first fetch: a consumer that fails (the topic is new, a leader moves)
-        // rejoins automatically and has no group until then.
+        // Sets the positions at each join, before the first fetch. A consumer that fails, for example because a leader
+        // moves, joins again automatically. `seek` requires that the consumer has joined.
         consumer.on(consumer.events.GROUP_JOIN, () => {
           try {
             for (const [partition, { from }] of wanted) {
-              consumer.seek({ topic: named, partition, offset: String(from) });
+              consumer.seek({ topic: brokerTopic, partition, offset: String(from) });
             }
           } catch (error) {
             reject(error);
@@ -179,8 +180,8 @@ export class KafkaAdmin {
                   found.set(event.position, event);
                 }
               }
-              if (range && Number(batch.lastOffset()) >= range.to - 1) open.delete(batch.partition);
-              if (open.size === 0) resolve();
+              if (range && Number(batch.lastOffset()) >= range.to - 1) incomplete.delete(batch.partition);
+              if (incomplete.size === 0) resolve();
             },
           })
           .catch(reject);
@@ -188,7 +189,7 @@ export class KafkaAdmin {
       await within(complete, timeoutMs);
       return [...found.values()];
     } finally {
-      await settle(consumer.disconnect(), 2000);
+      await waitAtMost(consumer.disconnect(), 2000);
     }
   }
 
@@ -222,7 +223,7 @@ export class KafkaAdmin {
   }
 }
 
-/** kafkajs reports only that there were errors. Throws an error with the cause that an operator can fix. */
+/** Throws an error that names the cause for an operator; the error of kafkajs reports only that topics failed. */
 async function throwCause(admin: Admin, cause: unknown, topics: readonly TopicSettings[]): Promise<never> {
   const errors = (cause as { errors?: unknown }).errors;
   if (!Array.isArray(errors)) throw cause;
@@ -234,11 +235,11 @@ async function throwCause(admin: Admin, cause: unknown, topics: readonly TopicSe
       { cause },
     );
   }
-  // Another process may have created some of the topics meanwhile.
-  const refused = (errors as (Error & { type?: string; topic?: string })[]).filter(
+  // Another process may have created some of the topics in the meantime, which is no failure.
+  const failures = (errors as (Error & { type?: string; topic?: string })[]).filter(
     ({ type }) => type !== 'TOPIC_ALREADY_EXISTS',
   );
-  const [first = cause as Error & { topic?: string }] = refused;
+  const [first = cause as Error & { topic?: string }] = failures;
   throw new Error(`topic ${first.topic} cannot be made: ${first.message}`, { cause: first });
 }
 
@@ -250,8 +251,8 @@ function isSettling(error: unknown): boolean {
   return cause !== undefined && cause !== error && isSettling(cause);
 }
 
-/** Waits until every partition of new topics has a leader that brokers know of. */
-async function untilLed(admin: Admin, topics: string[]): Promise<void> {
+/** Waits until the brokers report a leader for every partition of new topics. */
+async function waitForLeaders(admin: Admin, topics: string[]): Promise<void> {
   const deadlineMs = Date.now() + timeoutMs;
   for (;;) {
     let problem: unknown = new Error('partitions have no leader');

@@ -39,15 +39,15 @@ export interface KafkaOptions {
 export const requestTimeoutMs = 8000;
 
 /**
- * Must be below requestTimeoutMs. When the group's leader dies, the other members' sync requests wait until
- * its session expires; a member whose request times out earlier joins again and leaves a stale member
- * behind, whose session has to expire as well. At least 6 s, the minimum that brokers accept by default.
+ * Session timeout of a consumer. Must be below requestTimeoutMs: if the group's leader dies, the sync requests of the
+ * other members wait until its session expires. A member whose request times out earlier would join again as a new
+ * member, and its old session would have to expire, too. Brokers accept at least 6 s by default.
  */
 export const defaultSessionTimeoutMs = 6000;
 
 /**
- * A new kafkajs client. Each consumer gets its own: consumers of one client share a cache of their groups'
- * offsets, which one member's rebalance would clear for the others.
+ * Creates a kafkajs client. Each consumer needs a separate client, because the consumers of one client share a cache of
+ * their groups' offsets, and a rebalance of one consumer clears the cache for the others.
  */
 export function createClient(options: KafkaOptions, retries = 2): Kafka {
   stopIdleTimers();
@@ -58,17 +58,17 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
     connectionTimeout: 2000,
     authenticationTimeout: 5000,
     requestTimeout: requestTimeoutMs,
-    // kafkajs nests its retries, so they are short; the callers retry for longer.
+    // kafkajs retries at several nested levels, so the waits are short. The callers retry for longer.
     retry: { initialRetryTime: 100, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries },
-    socketFactory: promptSockets(tls),
+    socketFactory: noDelaySockets(tls),
     logLevel: logLevel.INFO,
     logCreator:
       () =>
       ({ namespace, level, log }) => {
         const { message, timestamp: _, logger: __, stack: ___, ...details } = log;
         // kafkajs retries most of the errors that it logs; the platform's code logs the outcome.
-        const ours = level === logLevel.ERROR || level === logLevel.WARN ? 'debug' : 'trace';
-        options.logger[ours]({ namespace, ...details }, `kafkajs: ${message}`);
+        const ownLevel = level === logLevel.ERROR || level === logLevel.WARN ? 'debug' : 'trace';
+        options.logger[ownLevel]({ namespace, ...details }, `kafkajs: ${message}`);
       },
   };
   if (tls) config.ssl = true;
@@ -77,10 +77,11 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
 }
 
 /**
- * Disables Nagle's algorithm, which kafkajs leaves on and which delays small requests by up to 40 ms. `tls`:
- * options of the next connection. The server name is left out for a host that is an address, because TLS forbids it.
+ * Creates sockets without Nagle's algorithm, which delays small requests by up to 40 ms and which kafkajs leaves on.
+ * `tls`: returns the options of the next connection. A host that is an IP address gets no TLS server name, because TLS
+ * allows only host names there.
  */
-function promptSockets(tls: (() => ConnectionOptions) | undefined): ISocketFactory {
+function noDelaySockets(tls: (() => ConnectionOptions) | undefined): ISocketFactory {
   return ({ host, port, onConnect }) => {
     const servername = isIP(host) ? {} : { servername: host };
     const socket = tls
@@ -92,8 +93,9 @@ function promptSockets(tls: (() => ConnectionOptions) | undefined): ISocketFacto
   };
 }
 
-const awayErrors = new Set([
-  // A password that was changed at the brokers first: the process stays, not ready, until it has the new password.
+const unavailableErrors = new Set([
+  // The password may have been changed at the brokers first. The process must keep running, not ready, until it gets
+  // the new password.
   'KafkaJSSASLAuthenticationError',
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',
@@ -108,14 +110,14 @@ const awayErrors = new Set([
 ]);
 
 /** True if the error only means that brokers could not be reached or found, which is transient. */
-export function isKafkaAway(error: unknown): boolean {
+export function isKafkaUnavailable(error: unknown): boolean {
   const { name, cause } = (error ?? {}) as { name?: unknown; cause?: unknown };
-  if (typeof name === 'string' && awayErrors.has(name)) return true;
-  return cause !== undefined && cause !== error && isKafkaAway(cause);
+  if (typeof name === 'string' && unavailableErrors.has(name)) return true;
+  return cause !== undefined && cause !== error && isKafkaUnavailable(cause);
 }
 
-/** Waits for `work`, but no longer than `timeoutMs`, and never rejects: for close calls that may hang. */
-export async function settle(work: Promise<unknown>, timeoutMs: number): Promise<void> {
+/** Waits for `work`, but at most `timeoutMs`. Never rejects. For calls that close a connection and may hang. */
+export async function waitAtMost(work: Promise<unknown>, timeoutMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, timeoutMs);

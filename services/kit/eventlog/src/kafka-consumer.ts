@@ -1,7 +1,7 @@
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 import { BatchSize } from './batch-size.ts';
-import { isKafkaAway, settle } from './kafka-client.ts';
+import { isKafkaUnavailable, waitAtMost } from './kafka-client.ts';
 import type { KafkaNames } from './kafka-names.ts';
 import { deliver } from './runtime.ts';
 import { Settling } from './settling.ts';
@@ -22,11 +22,11 @@ export interface ConsumerOptions {
 const defaultMaxBatch = 500;
 /** Interval of offset commits, which run concurrently with the handling. */
 const commitIntervalMs = 250;
-/** A fetch waits this long on an idle topic. Joins, commits and heartbeats queue behind it on the connection. */
+/** Time that a fetch waits on an idle topic. Joins, commits and heartbeats on the connection wait for the fetch. */
 const maxWaitMs = 250;
-/** How long a rejoin or an outage may last before it counts as not ready. */
+/** How long a rejoin or an outage may last before the subscription reports not ready; milliseconds. */
 const graceMs = 10_000;
-/** Time limit of a close for events that are handled and not stored yet; unstored events are delivered again. */
+/** Time that a close waits until handled events are stored; events that are not stored are delivered again. */
 const settleMs = 1000;
 
 /** One member of a consumer group on one topic. */
@@ -39,16 +39,17 @@ export class KafkaSubscription implements RunningSubscription {
   #reason: string | undefined = 'has not joined its consumer group yet';
   #rejoiningSinceMs: number | undefined;
   #lastAnswerMs = Date.now();
-  /** When the group's coordinator last confirmed this member; by `performance.now()`. */
-  #memberSinceMs = Number.NEGATIVE_INFINITY;
-  /** Counts possible changes of the partitions' owners. */
+  /** Time of the last confirmation by the coordinator that this consumer is a member; by `performance.now()`. */
+  #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  /** Number of events after which the partitions may have other owners. */
   #generation = 0;
-  #inHand = 0;
+  /** Number of batches that are being handled. */
+  #runningBatches = 0;
   readonly #batchSize: BatchSize;
-  /** By partition. */
+  /** Handled events whose writes are not durable yet, by partition. */
   readonly #settling = new Map<number, Settling<string>>();
-  /** By partition: the offset to commit. */
-  readonly #settled = new Map<number, string>();
+  /** The offset to commit, by partition. */
+  readonly #offsetsToCommit = new Map<number, string>();
   #commit: EachBatchPayload['commitOffsetsIfNecessary'] | undefined;
   #commitTimer: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
@@ -66,7 +67,7 @@ export class KafkaSubscription implements RunningSubscription {
     if (this.#rejoiningSinceMs !== undefined && now - this.#rejoiningSinceMs > graceMs) {
       return 'cannot join its consumer group again';
     }
-    if (this.#inHand === 0 && now - this.#lastAnswerMs > graceMs) {
+    if (this.#runningBatches === 0 && now - this.#lastAnswerMs > graceMs) {
       return `no answer from Kafka for ${Math.round((now - this.#lastAnswerMs) / 1000)} s`;
     }
     return undefined;
@@ -87,10 +88,10 @@ export class KafkaSubscription implements RunningSubscription {
     await this.#finish();
     await consumer.stop().catch(() => {});
     clearTimeout(this.#commitTimer);
-    await settle(consumer.disconnect(), 2000);
+    await waitAtMost(consumer.disconnect(), 2000);
   }
 
-  /** Connects and runs, and retries until this succeeds once; then the crash event reports failures. */
+  /** Connects and starts to consume, retrying until it succeeds. Later failures are reported by the crash event. */
   async #start(): Promise<void> {
     const { signal } = this.#closing;
     for (let waitMs = 100; !signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
@@ -110,7 +111,7 @@ export class KafkaSubscription implements RunningSubscription {
         this.#consumer = consumer;
         return;
       } catch (error) {
-        void settle(consumer.disconnect(), 0);
+        void waitAtMost(consumer.disconnect(), 0);
         if (signal.aborted) return;
         this.#reason = `cannot consume: ${(error as Error).message}`;
         this.#options.logger.warn({ ...this.#names(), err: error }, 'cannot consume yet, trying again');
@@ -145,17 +146,19 @@ export class KafkaSubscription implements RunningSubscription {
       this.#lastAnswerMs = Date.now();
       this.#rejoiningSinceMs = undefined;
       this.#forgetPartitions();
-      // Until the first heartbeat: the broker may have answered the join before this process was paused.
-      this.#memberSinceMs = Number.NEGATIVE_INFINITY;
+      // The join does not confirm the membership: this process may have been paused after the broker's answer. The
+      // first heartbeat confirms it.
+      this.#confirmedAtMs = Number.NEGATIVE_INFINITY;
       if (!this.#closing.signal.aborted) this.#reason = undefined;
     });
-    // Counts from when the heartbeat was sent: the answer may have waited while this process was paused.
+    // A heartbeat confirms the membership at the time when it was sent. Its answer may have waited while this process
+    // was paused.
     let tookMs = 0;
     consumer.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName === 'Heartbeat') tookMs = Math.max(0, payload.duration);
     });
     consumer.on(events.HEARTBEAT, () => {
-      this.#memberSinceMs = performance.now() - tookMs;
+      this.#confirmedAtMs = performance.now() - tookMs;
     });
     consumer.on(events.REBALANCING, () => {
       this.#rejoiningSinceMs = Date.now();
@@ -172,43 +175,46 @@ export class KafkaSubscription implements RunningSubscription {
   #crashed(error: Error, restarts: boolean): void {
     if (this.#closing.signal.aborted) return;
     this.#reason = `the consumer failed: ${error.message}`;
-    const away = isKafkaAway(error);
-    if (restarts || away) {
-      this.#options.logger.warn({ ...this.#names(), err: error }, 'the consumer failed and starts again');
+    const unavailable = isKafkaUnavailable(error);
+    if (restarts || unavailable) {
+      this.#options.logger.warn({ ...this.#names(), err: error }, 'the consumer failed, restarting');
       // kafkajs gives up when it cannot find a coordinator; an outage must not end the process.
       if (!restarts) this.#started = this.#started.then(() => this.#pause(1000)).then(() => this.#start());
       return;
     }
-    this.#options.logger.fatal({ ...this.#names(), err: error }, 'the consumer failed for good');
+    this.#options.logger.fatal({ ...this.#names(), err: error }, 'the consumer failed permanently');
     this.#options.onFatal(error);
   }
 
   /**
-   * Never rejects, because an error would restart the whole consumer. Unresolved events are fetched again.
+   * Handles a batch. Never rejects, because an error would restart the whole consumer. Unhandled events are fetched
+   * again.
    */
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
-    this.#inHand += 1;
+    this.#runningBatches += 1;
     try {
       await this.#deliver(payload);
       await payload.heartbeat();
     } catch (error) {
-      // The group is rebalancing or the coordinator is unavailable; kafkajs detects this right
-      // after.
+      // The group is rebalancing, or the coordinator is unavailable. kafkajs detects both itself right afterwards.
       this.#options.logger.debug({ ...this.#names(), err: error }, 'no heartbeat after a batch');
       await this.#commitNow();
     } finally {
-      this.#inHand -= 1;
+      this.#runningBatches -= 1;
       this.#lastAnswerMs = Date.now();
     }
     if (this.#closing.signal.aborted || !payload.isRunning()) await this.#finish();
   }
 
-  /** Forgets unsettled events of all partitions: they are delivered again, and the new owner of a partition commits them. */
+  /**
+   * Forgets the unsettled events of all partitions. They are delivered again, and the new owner of their partition
+   * commits them.
+   */
   #forgetPartitions(): void {
     this.#generation += 1;
     for (const settling of this.#settling.values()) settling.forget();
     this.#settling.clear();
-    this.#settled.clear();
+    this.#offsetsToCommit.clear();
   }
 
   async #deliver(payload: EachBatchPayload): Promise<void> {
@@ -221,7 +227,7 @@ export class KafkaSubscription implements RunningSubscription {
     let handled = 0;
     for (let at = 0, count = 0; at < batch.messages.length; at += count) {
       if (signal.aborted || !payload.isRunning() || payload.isStale()) return;
-      const messages = batch.messages.slice(at, at + this.#batchSize.now);
+      const messages = batch.messages.slice(at, at + this.#batchSize.current);
       count = messages.length;
       const beganMs = performance.now();
       const finished = await deliver(
@@ -244,7 +250,7 @@ export class KafkaSubscription implements RunningSubscription {
           },
         },
       );
-      this.#batchSize.took(count, performance.now() - beganMs);
+      this.#batchSize.adapt(count, performance.now() - beganMs);
       if (!finished) return;
       while (settling.full && generation === this.#generation && !signal.aborted) {
         settling.hurry();
@@ -258,7 +264,7 @@ export class KafkaSubscription implements RunningSubscription {
     let settling = this.#settling.get(partition);
     if (!settling) {
       settling = new Settling((offset) => {
-        this.#settled.set(partition, offset);
+        this.#offsetsToCommit.set(partition, offset);
         this.#commitLater();
       });
       this.#settling.set(partition, settling);
@@ -266,12 +272,13 @@ export class KafkaSubscription implements RunningSubscription {
     return settling;
   }
 
+  /** True if the partitions of this generation certainly still belong to this member. */
   #holds(generation: number): boolean {
-    const fresh = performance.now() - this.#memberSinceMs < this.#options.sessionTimeoutMs / 2;
+    const fresh = performance.now() - this.#confirmedAtMs < this.#options.sessionTimeoutMs / 2;
     return fresh && generation === this.#generation && !this.#closing.signal.aborted;
   }
 
-  /** Commits everything that can be stored soon. */
+  /** Waits a short time until handled events are stored, then commits. */
   async #finish(): Promise<void> {
     await Promise.all([...this.#settling.values()].map((settling) => settling.finish(settleMs)));
     await this.#commitNow();
@@ -282,18 +289,19 @@ export class KafkaSubscription implements RunningSubscription {
   }
 
   /**
-   * Commits settled offsets; after a failure they are committed later, or the events are delivered again.
+   * Commits the offsets of settled events. After a failure, commits them later; if that is too late, the events are
+   * delivered again.
    */
   async #commitNow(): Promise<void> {
     clearTimeout(this.#commitTimer);
     this.#commitTimer = undefined;
     const { topic } = this.#subscription;
-    const partitions = [...this.#settled].map(([partition, offset]) => ({ partition, offset }));
+    const partitions = [...this.#offsetsToCommit].map(([partition, offset]) => ({ partition, offset }));
     if (partitions.length === 0) return;
     try {
       await this.#commit?.({ topics: [{ topic: this.#options.names.topic(topic), partitions }] });
       for (const { partition, offset } of partitions) {
-        if (this.#settled.get(partition) === offset) this.#settled.delete(partition);
+        if (this.#offsetsToCommit.get(partition) === offset) this.#offsetsToCommit.delete(partition);
       }
     } catch (error) {
       this.#options.logger.debug({ ...this.#names(), err: error }, 'offsets were not committed');
@@ -318,7 +326,7 @@ export class KafkaSubscription implements RunningSubscription {
   }
 }
 
-/** The event in a Kafka message. `topic`: the platform's name. */
+/** Converts a Kafka message to an event. `topic`: its name without the prefix. */
 export function toLogEvent(topic: string, partition: number, message: KafkaMessage): LogEvent {
   return {
     topic,

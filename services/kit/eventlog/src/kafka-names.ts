@@ -1,12 +1,12 @@
 /**
- * Names at the broker. Events, dead letters, metrics and logs use names without the prefix, so that a prefix can be added
- * later without a change of stored data.
+ * Names of topics and groups at the broker. Events, dead letters, metrics and logs use names without the prefix, so
+ * that a prefix can be added later without a change of stored data.
  */
 export interface KafkaNames {
   topic(topic: string): string;
   /** Each pair of group and topic is a group of the broker, because the broker keeps offsets by group and topic. */
   group(group: string, topic: string): string;
-  /** A group with a single member. */
+  /** A group that only one process uses. */
   ownGroup(name: string): string;
 }
 

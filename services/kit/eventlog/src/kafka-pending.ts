@@ -24,7 +24,7 @@ export function stopIdleTimers(): void {
     prototype: RequestQueue;
   };
   if (typeof queue.prototype.scheduleCheckPendingRequests !== 'function') {
-    throw new Error('kafkajs has another version: see whether stopIdleTimers is still needed.');
+    throw new Error('kafkajs has another version: check whether stopIdleTimers is still needed.');
   }
   queue.prototype.scheduleCheckPendingRequests = function () {
     if (this.throttleCheckTimeoutId || this.pending.length === 0) return;

@@ -3,10 +3,10 @@ import { timeLeft } from '@headset-cloud/runtime/deadline.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type IHeaders, type Kafka, type Message, Partitioners, type Producer } from 'kafkajs';
 import { checkEvents, unavailable } from './events.ts';
-import { settle } from './kafka-client.ts';
+import { waitAtMost } from './kafka-client.ts';
 import type { OutgoingEvent } from './types.ts';
 
-/** Limits of one request: below a broker's default batch limit, and enough for full throughput. */
+/** Limits of one request to the broker: below the broker's default limit of a batch, and enough for full throughput. */
 const maxBatchEvents = 2000;
 const maxBatchBytes = 900_000;
 const retryAfterMs = 100;
@@ -20,7 +20,7 @@ const maxWaitingBytes = 32 * 1024 * 1024;
 
 interface Waiting {
   readonly topic: string;
-  /** Empty after the caller gave up. */
+  /** Events to publish; empty after the caller gave up. */
   messages: Message[];
   readonly bytes: number;
   /** By the monotonic clock. */
@@ -31,10 +31,10 @@ interface Waiting {
 }
 
 /**
- * Publishes through one idempotent producer with exactly one outstanding request: kafkajs reorders or loses
- * messages when sends overlap (rule C4). Events that are published meanwhile wait and are sent together, so
- * batches grow with the load, and an idle publisher adds no delay. A failed batch is sent again as a
- * whole, by a new producer, before any newer event. The queue is bounded: beyond the bound, `publish` rejects at once.
+ * Publishes through one idempotent producer with at most one outstanding request, because kafkajs reorders or loses
+ * messages when requests overlap (rule C4). Events that arrive during a request wait and are sent together. So batches
+ * grow with the load, and an idle publisher adds no delay. A failed batch is sent again as a whole, by a new producer,
+ * before any newer event. If the queue is full, `publish` rejects at once.
  */
 export class KafkaPublisher {
   readonly #kafka: Kafka;
@@ -92,7 +92,7 @@ export class KafkaPublisher {
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#time.clearTimer(waiting.timer);
-        // The caller gave up before: the events have left the queue.
+        // The caller gave up earlier, and its events no longer count.
         if (waiting.messages.length === 0) return;
         this.#waitingEvents -= waiting.messages.length;
         this.#waitingBytes -= bytes;
@@ -103,7 +103,7 @@ export class KafkaPublisher {
         messages: events.map(toMessage),
         bytes,
         deadlineMs: this.#time.monotonicNow() + timeoutMs,
-        timer: this.#time.setTimeout(() => waiting.reject(this.#late(timeoutMs)), timeoutMs),
+        timer: this.#time.setTimeout(() => waiting.reject(this.#timedOut(timeoutMs)), timeoutMs),
         resolve: () => {
           leave();
           resolve();
@@ -129,11 +129,11 @@ export class KafkaPublisher {
     this.#closed = true;
     // With nothing to send, do not wait for a running connection attempt.
     if (this.#producer || this.#queue.length > 0) await this.#pumping;
-    if (this.#producer) await settle(this.#producer.disconnect(), 2000);
+    if (this.#producer) await waitAtMost(this.#producer.disconnect(), 2000);
     this.#producer = undefined;
   }
 
-  #late(timeoutMs: number): Error {
+  #timedOut(timeoutMs: number): Error {
     return unavailable(
       `not published within ${Math.round(timeoutMs)} ms: ${this.notReady() ?? 'Kafka is slow'}`,
     );
@@ -186,7 +186,7 @@ export class KafkaPublisher {
     return batch;
   }
 
-  /** Sends until the batch is stored or no caller waits any more; returns the final failure. */
+  /** Sends the batch until it is stored, or until no caller waits any more. Returns the last failure, if any. */
   async #send(batch: readonly Waiting[]): Promise<Error | undefined> {
     const byTopic = new Map<string, Message[]>();
     for (const { topic, messages } of batch) {
@@ -200,10 +200,10 @@ export class KafkaPublisher {
       try {
         this.#producer ??= await this.#connect();
         await this.#producer.sendBatch({ topicMessages, acks: -1, timeout: 5000 });
-        this.#works();
+        this.#recovered();
         return undefined;
       } catch (error) {
-        this.#fail(error);
+        this.#failed(error);
         if (this.#time.monotonicNow() + retryAfterMs >= deadlineMs)
           return unavailable(`Kafka: ${this.#problem}`, error);
         await this.#time.sleep(retryAfterMs);
@@ -224,36 +224,36 @@ export class KafkaPublisher {
       await producer.connect();
       return producer;
     } catch (error) {
-      void settle(producer.disconnect(), 0);
+      void waitAtMost(producer.disconnect(), 0);
       throw error;
     }
   }
 
-  /** Connects while nothing waits to be sent. */
+  /** Tries to connect while the queue is empty. */
   async #tryConnect(): Promise<void> {
     while (!this.#producer && this.#queue.length === 0 && !this.#closed) {
       try {
         this.#producer = await this.#connect();
-        this.#works();
+        this.#recovered();
       } catch (error) {
-        this.#fail(error);
+        this.#failed(error);
         await this.#time.sleep(retryAfterMs);
       }
     }
   }
 
-  #works(): void {
+  #recovered(): void {
     this.#problem = undefined;
     this.#warned = false;
   }
 
   /** Replaces the producer: after a final error its sequence numbers are uncertain. */
-  #fail(error: unknown): void {
+  #failed(error: unknown): void {
     const producer = this.#producer;
     this.#producer = undefined;
-    if (producer) void settle(producer.disconnect(), 0);
+    if (producer) void waitAtMost(producer.disconnect(), 0);
     // One warning per outage, not one per try.
-    this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not take events');
+    this.#logger[this.#warned ? 'debug' : 'warn']({ err: error }, 'Kafka does not accept events');
     this.#warned = true;
     this.#problem = error instanceof Error ? error.message : String(error);
   }

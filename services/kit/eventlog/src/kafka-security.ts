@@ -67,7 +67,7 @@ interface Problem {
   readonly reason: string;
 }
 
-const exampleOf = (setting: keyof typeof kafkaSecurityConfig) =>
+const explanationOf = (setting: keyof typeof kafkaSecurityConfig) =>
   `${kafkaSecurityConfig[setting].doc} Example: ${setting}=${kafkaSecurityConfig[setting].example}`;
 
 function tlsProblems(config: Config): Problem[] {
@@ -77,13 +77,13 @@ function tlsProblems(config: Config): Problem[] {
   if (config.KAFKA_TLS === 'off') {
     return files.map((setting) => ({
       setting: 'KAFKA_TLS',
-      reason: `${setting} is set, but KAFKA_TLS is off. ${exampleOf('KAFKA_TLS')}`,
+      reason: `${setting} is set, but KAFKA_TLS is off. ${explanationOf('KAFKA_TLS')}`,
     }));
   }
-  const lonely = files.includes('KAFKA_TLS_CERT_FILE') !== files.includes('KAFKA_TLS_KEY_FILE');
-  if (!lonely) return [];
+  const isIncomplete = files.includes('KAFKA_TLS_CERT_FILE') !== files.includes('KAFKA_TLS_KEY_FILE');
+  if (!isIncomplete) return [];
   const setting = files.includes('KAFKA_TLS_CERT_FILE') ? 'KAFKA_TLS_KEY_FILE' : 'KAFKA_TLS_CERT_FILE';
-  return [{ setting, reason: `${setting} is missing. ${exampleOf(setting)}` }];
+  return [{ setting, reason: `${setting} is missing. ${explanationOf(setting)}` }];
 }
 
 function saslProblems(config: Config, env: Readonly<Record<string, string | undefined>>): Problem[] {
@@ -93,17 +93,17 @@ function saslProblems(config: Config, env: Readonly<Record<string, string | unde
     const set = both.filter((setting) => config[setting]);
     if (set.length === 0) return [];
     const setting = 'KAFKA_SASL_MECHANISM';
-    return [{ setting, reason: `${set.join(' and ')} without a mechanism. ${exampleOf(setting)}` }];
+    return [{ setting, reason: `${set.join(' and ')} without a mechanism. ${explanationOf(setting)}` }];
   }
   if (mechanism === 'plain' && config.KAFKA_TLS === 'off' && env['NODE_ENV'] === 'production') {
-    const reason = `KAFKA_SASL_MECHANISM is plain without TLS, but NODE_ENV is production: the password would be readable on the network. ${exampleOf('KAFKA_TLS')}`;
+    const reason = `KAFKA_SASL_MECHANISM is plain without TLS, but NODE_ENV is production: the password would be readable on the network. ${explanationOf('KAFKA_TLS')}`;
     return [{ setting: 'KAFKA_TLS', reason }];
   }
   return both
     .filter((setting) => !config[setting])
     .map((setting) => ({
       setting,
-      reason: `${setting} is missing, but KAFKA_SASL_MECHANISM is ${mechanism}. ${exampleOf(setting)}`,
+      reason: `${setting} is missing, but KAFKA_SASL_MECHANISM is ${mechanism}. ${explanationOf(setting)}`,
     }));
 }
 
@@ -117,7 +117,7 @@ function saslOf(config: Config): SASLOptions | undefined {
   };
 }
 
-/** Options from the current files; the last valid options while a changed file is invalid. */
+/** Returns a function that reads the files and returns the TLS options; with invalid files, the last valid options. */
 function tlsOf(config: Config, logger: Logger): () => ConnectionOptions {
   let current = read(config);
   let logged = '';
@@ -145,7 +145,7 @@ function read(config: Config): ConnectionOptions {
     try {
       return readFileSync(path, 'utf8');
     } catch (error) {
-      throw wrong(config, setting, `cannot be read (${(error as Error).message})`);
+      throw fileError(config, setting, `cannot be read (${(error as Error).message})`);
     }
   };
   const ca = contentOf('KAFKA_TLS_CA_FILE');
@@ -158,9 +158,9 @@ function read(config: Config): ConnectionOptions {
   try {
     fits = leaf.checkPrivateKey(createPrivateKey(key));
   } catch {
-    throw wrong(config, 'KAFKA_TLS_KEY_FILE', 'is not a private key in PEM without a password');
+    throw fileError(config, 'KAFKA_TLS_KEY_FILE', 'is not a private key in PEM without a password');
   }
-  if (!fits) throw wrong(config, 'KAFKA_TLS_KEY_FILE', 'does not belong to KAFKA_TLS_CERT_FILE');
+  if (!fits) throw fileError(config, 'KAFKA_TLS_KEY_FILE', 'does not belong to KAFKA_TLS_CERT_FILE');
   return { ...(ca !== undefined && { ca }), cert, key };
 }
 
@@ -169,12 +169,12 @@ function certificate(config: Config, setting: FileSetting, pem: string): X509Cer
   try {
     return new X509Certificate(pem);
   } catch {
-    throw wrong(config, setting, 'is not a certificate in PEM');
+    throw fileError(config, setting, 'is not a certificate in PEM');
   }
 }
 
-function wrong(config: Config, setting: FileSetting, why: string): ConfigError {
+function fileError(config: Config, setting: FileSetting, why: string): ConfigError {
   return new ConfigError([
-    { setting, reason: `${setting}: ${config[setting]} ${why}. ${exampleOf(setting)}` },
+    { setting, reason: `${setting}: ${config[setting]} ${why}. ${explanationOf(setting)}` },
   ]);
 }

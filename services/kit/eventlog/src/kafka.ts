@@ -20,9 +20,9 @@ export type { KafkaOptions } from './kafka-client.ts';
 const dayMs = 86_400_000;
 
 /**
- * The event log on Kafka, through kafkajs 2.2.4 and around its known defects (rule C4). Connects in the
- * background; notReady says whether that worked. `handle` is called concurrently for different partitions,
- * never for the same one.
+ * The event log on Kafka, through kafkajs 2.2.4 with workarounds for its known defects (rule C4). Connects in the
+ * background; `notReady` reports the state of the connection. `handle` is called concurrently for different partitions,
+ * but one call at a time for each partition.
  */
 export function connectKafka(options: KafkaOptions): EventLog {
   return new KafkaLog(options);
@@ -80,7 +80,7 @@ class KafkaLog implements EventLog {
   async subscribe(subscription: Subscription): Promise<RunningSubscription> {
     if (this.#closing) throw unavailable('the log is closed');
     const running = new KafkaSubscription(subscription, {
-      // More retries: a new cluster needs some seconds until it has a coordinator for its first group.
+      // Consumers need more retries: a new cluster takes some seconds to get a coordinator for its first group.
       kafka: createClient(this.#options, 4),
       logger: this.#options.logger,
       names: this.#names,

@@ -1,10 +1,10 @@
 import type { EventLog, OutgoingEvent } from './types.ts';
 
-/** Maximum bytes of one part: a broker accepts 1 MB at once. The largest event is smaller. */
-const mostBytes = 500_000;
+/** Maximum bytes of a part with several events, below a broker's limit of a request. A larger event is a part alone. */
+const maxBytes = 500_000;
 
 /**
- * Publishes in order, in parts that are always small enough for the log. The log would reject a larger part at every
+ * Publishes events in order, in parts that are small enough for the log. The log would reject a larger part at every
  * attempt.
  */
 export async function publishInParts(
@@ -16,7 +16,7 @@ export async function publishInParts(
   let bytes = 0;
   for (const event of events) {
     const { byteLength } = event.value;
-    if (part.length > 0 && bytes + byteLength > mostBytes) {
+    if (part.length > 0 && bytes + byteLength > maxBytes) {
       await log.publish(topic, part);
       part = [];
       bytes = 0;

@@ -12,20 +12,20 @@ export function readinessByLog(
   what: string,
   reasonOf: () => string | undefined,
 ): Required<Pick<Component, 'notReady' | 'warnings'>> {
-  let wasThere = false;
-  const look = () => {
+  let wasAvailable = false;
+  const check = () => {
     const reason = reasonOf();
-    wasThere ||= reason === undefined;
+    wasAvailable ||= reason === undefined;
     return reason;
   };
   return {
     notReady() {
-      const reason = look();
-      return wasThere ? undefined : reason;
+      const reason = check();
+      return wasAvailable ? undefined : reason;
     },
     warnings(): Warning[] {
-      const reason = look();
-      return wasThere && reason !== undefined ? [{ name, message: `${what}: ${reason}` }] : [];
+      const reason = check();
+      return wasAvailable && reason !== undefined ? [{ name, message: `${what}: ${reason}` }] : [];
     },
   };
 }

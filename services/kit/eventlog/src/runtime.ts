@@ -16,9 +16,9 @@ export interface DeliveryOptions {
   readonly handle: Subscription['handle'];
   /** Stores an event among the dead letters; resolves when it is durable there. */
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
-  /** See Batch. */
+  /** See Batch.held. */
   readonly held: () => boolean;
-  /** See Batch; absent: every delivered event is durable. */
+  /** See Batch.durable; absent: every delivered event is durable. */
   readonly durable?: () => Promise<void>;
   /**
    * Called when the first `count` events of the batch are handled; `count` only rises. The events are durable at the
@@ -35,9 +35,9 @@ export interface DeliveryOptions {
   readonly time?: Time;
 }
 
-/** Tries of a whole batch, and of a single event, when the error is not transient. */
+/** Maximum number of tries of a whole batch, and of a single event, if the error is not transient. */
 const maxTries = 3;
-/** Tries of a whole slow batch before it is split. */
+/** Number of tries that took too long after which a batch is split. */
 const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
@@ -78,7 +78,7 @@ class Delivery {
     this.#options = options;
   }
 
-  /** The member has lost the partition: stop after the current call. */
+  /** Stops after the current call of the handler, because the member has lost the partition. */
   lose(): void {
     this.#lost = true;
     this.#wake?.();
@@ -143,7 +143,7 @@ class Delivery {
         }
         this.#log(rest, error);
         if (isTransient(error) || error instanceof NewerVersionError) {
-          // The same batch would take as long again; a slow database can handle a smaller batch.
+          // The same batch would take too long again, but a slow database may handle a smaller batch in time.
           if (isTooSlow(error)) slow += 1;
           if (slow >= maxSlowTries && rest.length > 1) return this.#stopped ? 'stopped' : { split: rest };
         } else {
@@ -186,7 +186,7 @@ class Delivery {
     );
   }
 
-  /** Waits the n-th backoff; false when stopped meanwhile. */
+  /** Waits the backoff after the n-th failure (from 0). Returns false if the delivery was stopped meanwhile. */
   async #wait(n: number): Promise<boolean> {
     if (this.#stopped) return false;
     const ms = longestBackoffMs(n + 1, this.#options.backoff ?? defaultBackoff);

@@ -2,19 +2,21 @@ import { systemTime, type Time, type Timer } from '@headset-cloud/runtime/clock.
 import type { LogEvent, Subscription, Unsettled } from './types.ts';
 
 /** Maximum number of events that are handled and not settled. */
-const fullAt = 500;
+const maxUnsettled = 500;
 
 /**
  * Tracks events that are handled in order and become durable in any order. Reports the position up to which all events
- * are durable. A mark is the position after some events.
+ * are durable. A mark identifies the position after an event.
  */
 export class Settling<Mark> {
   #waiting: {
     readonly mark: Mark;
     readonly events: number;
+    /** Number of `unsettled` that are not durable yet. */
     open: number;
     unsettled: readonly Unsettled[];
   }[] = [];
+  /** Number of events in `#waiting`. */
   #events = 0;
   #change: PromiseWithResolvers<void> | undefined;
   readonly #onSettled: (mark: Mark) => void;
@@ -45,19 +47,22 @@ export class Settling<Mark> {
 
   /** True while no more events may be handled, because too many are unsettled. */
   get full(): boolean {
-    return this.#events >= fullAt;
+    return this.#events >= maxUnsettled;
   }
 
+  /** True if no event is unsettled. */
   get idle(): boolean {
     return this.#waiting.length === 0;
   }
 
-  /** Requests that everything is stored now. */
+  /** Requests that all unsettled writes are stored now. */
   hurry(): void {
-    for (const { open, unsettled } of this.#waiting) if (open > 0) for (const each of unsettled) each.hurry();
+    for (const { open, unsettled } of this.#waiting) {
+      if (open > 0) for (const each of unsettled) each.hurry();
+    }
   }
 
-  /** Resolves when some more is settled, or after `timeoutMs`. */
+  /** Resolves when more events are settled, or after `timeoutMs`. */
   async progress(timeoutMs: number): Promise<void> {
     this.#change ??= Promise.withResolvers();
     let timer: Timer | undefined;

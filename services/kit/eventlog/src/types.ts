@@ -32,9 +32,12 @@ export function partitionAndOffset({ position }: Pick<LogEvent, 'position'>): {
 
 /** Writes of a handler that continue after the handler has resolved. */
 export interface Unsettled {
-  /** Resolves when all of them have resolved. Never rejects. */
+  /** Resolves when all these writes are durable. Never rejects. */
   readonly durable: Promise<void>;
-  /** Starts to store the rest now: too many writes are unsettled, or other members may get the events. */
+  /**
+   * Starts to store the remaining writes now. Called if too many are unsettled, or if another member may get the
+   * events.
+   */
   hurry(): void;
 }
 
@@ -45,9 +48,9 @@ export interface Batch {
    * was sent less than half the session time-out ago, and no rebalance has begun since.
    */
   held(): boolean;
-  /** Resolves when the events are durable (`handle` says when they may not be). Rejects as a write does. */
+  /** Resolves when the events are durable. Only events of the embedded log may not be durable yet, see `handle`. */
   durable(): Promise<void>;
-  /** The group's offset moves past the batch only once these writes have resolved as well. */
+  /** Delays the move of the group's offset past the batch until these writes are durable. */
   settlesWith(unsettled: Unsettled): void;
 }
 
@@ -112,10 +115,10 @@ export interface EventLog {
   /** Creates missing topics (and their dead-letter topics); idempotent. */
   ensureTopics(topics: readonly string[]): Promise<void>;
   /**
-   * Publishes in the given order; resolves when the events are durable on the log (acks=all), or, on the
-   * embedded log, as `settle` says (store/types.ts). Concurrent calls share a batch. Rejects with a
-   * transient DomainError('unavailable') when the log is unavailable for longer than the given time
-   * (default 10 s); the events may then be stored or not.
+   * Publishes in the given order. Resolves when the events are durable on the log (acks=all); on the embedded log,
+   * `settle` may select an earlier time (`Settle` in store/types.ts). Concurrent calls share a batch. Rejects with a
+   * transient DomainError('unavailable') if the log is unavailable for longer than its time limit (default 10 s). Then
+   * it is unknown whether the events are stored.
    */
   publish(
     topic: string,
@@ -128,13 +131,14 @@ export interface EventLog {
   /** The group's lag on a topic: events that it has not handled yet; for metrics. */
   lag(group: string, topic: string): Promise<number>;
   /**
-   * By partition: the offset before which the group has handled every event, durably (Batch). It only rises, unless
-   * the topic is made again or an operator resets the group. Absent: nothing is committed.
+   * By partition: the offset before which the group has handled every event durably. The offset only rises, unless the
+   * topic is created again or an operator resets the group. A partition without an entry has no committed offset.
    */
   committed(group: string, topic: string): Promise<ReadonlyMap<number, number>>;
   /**
-   * Time since the last subscription of the group that is longest without one and holds back the deletion of old
-   * events; 0: no group does. For metrics. Absent: groups do not hold back deletion (Kafka).
+   * An unused group, which has no subscription, prevents the deletion of events that it has not handled. Returns the
+   * time since the last subscription of the group unused longest; 0: no unused group prevents deletion. For metrics.
+   * Absent: groups do not prevent deletion (Kafka).
    */
   unusedGroupAgeMs?(): number;
   notReady(): string | undefined;
@@ -146,7 +150,7 @@ export function deadLetterTopic(topic: string): string {
   return `${topic}.dead`;
 }
 
-/** The platform's topics; all keyed by device id (application id where no device is known). */
+/** The platform's topics; all keyed by device id (application id if no device is known). */
 export const topics = {
   /** Headsets' reports about transactions. */
   transactionReports: 'transaction-reports',

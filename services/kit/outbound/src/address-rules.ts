@@ -8,16 +8,16 @@ export interface AddressRules {
   /** True if a callback may be sent to the address. False for text that is not an address. */
   allows(address: string): boolean;
   /**
-   * False for a URL's host that is rejected in any case: a forbidden address, or `localhost` (RFC 6761). Other names are
-   * checked when they are connected to.
+   * False for a URL's host that can never be allowed: a forbidden address, or `localhost` (RFC 6761). Other names are
+   * checked by their addresses when a connection is opened.
    */
   mayAllow(hostname: string): boolean;
 }
 
-/** All IPv6 addresses that IANA has assigned to servers (RFC 4291); ipaddr.js knows the special ranges in it. */
+/** The network with all public IPv6 addresses (RFC 4291). ipaddr.js recognizes the special ranges in this network. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
-/** Azure's virtual host with its metadata: a public address with internal content. */
-const azureHost = ipaddr.parseCIDR('168.63.129.16/32');
+/** Azure's metadata service, which has a public address but serves internal data. */
+const azureMetadata = ipaddr.parseCIDR('168.63.129.16/32');
 const nat64 = ipaddr.parseCIDR('64:ff9b::/96') as [ipaddr.IPv6, number];
 
 /** Parses networks in CIDR form, separated by commas. Throws an Error that names the invalid network. */
@@ -43,10 +43,10 @@ export function parseNetworks(list: string | undefined): Network[] {
 const thisMachine = ['127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128'].map((one) => ipaddr.parseCIDR(one));
 
 /**
- * Throws an Error that names a network with addresses of this machine: integrators choose addresses, and could then call
- * the listeners for services and operators in the same pod or host.
+ * Throws an Error if a network in the list contains an address of this machine. With that network, the URL of an
+ * integrator's endpoint could reach the listeners for services and operators in the same pod or host.
  */
-export function refuseThisMachine(list: string): void {
+export function rejectThisMachine(list: string): void {
   const own = parseNetworks(list).find((network) => thisMachine.some((one) => overlap(one, network)));
   if (own) {
     const name = JSON.stringify(`${own[0]}/${own[1]}`);
@@ -56,7 +56,7 @@ export function refuseThisMachine(list: string): void {
   }
 }
 
-/** Networks are parts of each other, or have nothing in common. */
+/** True if one network contains the other. Two networks cannot overlap in any other way. */
 function overlap([a, bitsOfA]: Network, [b, bitsOfB]: Network): boolean {
   return a.kind() === b.kind() && a.match(b as never, Math.min(bitsOfA, bitsOfB) as never);
 }
@@ -73,7 +73,7 @@ export function addressRules(allowed: readonly Network[]): AddressRules {
     if (!address) return false;
     if (allowed.some((network) => within(address, network))) return true;
     if (address.range() !== 'unicast') return false;
-    return address.kind() === 'ipv6' ? within(address, globalUnicast) : !within(address, azureHost);
+    return address.kind() === 'ipv6' ? within(address, globalUnicast) : !within(address, azureMetadata);
   };
   return {
     allows,
@@ -86,7 +86,7 @@ export function addressRules(allowed: readonly Network[]): AddressRules {
 
 function parse(text: string): Address | undefined {
   const plain = text.replace(/^\[(.*)\]$/, '$1');
-  // Only complete forms: ipaddr.js would also accept "127.1", which a resolver may read differently.
+  // Accepts only complete addresses: ipaddr.js also accepts "127.1", which a resolver may interpret differently.
   if (!ipaddr.IPv4.isValidFourPartDecimal(plain) && !ipaddr.IPv6.isValid(plain)) return undefined;
   const address = ipaddr.process(plain);
   if (address instanceof ipaddr.IPv6 && address.match(nat64)) {

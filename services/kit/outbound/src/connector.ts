@@ -6,7 +6,7 @@ import { withoutInterimAnswers } from './interim-answers.ts';
 import type { Resolve } from './resolve.ts';
 import { type EgressProxy, EgressProxyError, openTunnel } from './tunnel.ts';
 
-/** A host's address is not public and not allowed by the configuration. */
+/** Error for a host whose address is neither public nor allowed by the configuration. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
   readonly code = 'ADDRESS_REFUSED';
@@ -48,14 +48,14 @@ export function createConnector(options: CheckedOptions): Connector {
     return addresses;
   };
   const direct = checkedDirect(options, checkedAddresses);
-  return proxy ? besideProxy(proxy, options, direct, checkedAddresses) : direct;
+  return proxy ? throughProxy(proxy, options, direct, checkedAddresses) : direct;
 }
 
 /** Connects to hosts that the operators have configured; the egress proxy resolves their names. */
 export function createConfiguredConnector(options: ConnectorOptions): Connector {
   const { proxy } = options;
   const direct = plain(options);
-  return proxy ? besideProxy(proxy, options, direct, async (hostname) => [hostname]) : direct;
+  return proxy ? throughProxy(proxy, options, direct, async (hostname) => [hostname]) : direct;
 }
 
 function plain({ connectTimeoutMs, ca }: ConnectorOptions, lookup?: LookupFunction): Connector {
@@ -94,7 +94,7 @@ function checkedDirect(
     }
     connect(target, (...answer) => {
       const [error, socket] = answer;
-      // The peer must not be a rejected address, however the socket was connected.
+      // Checks the connected address again, so that no way of connecting bypasses the rules.
       if (!error && socket.remoteAddress && !rules.allows(socket.remoteAddress)) {
         socket.destroy();
         callback(new RefusedAddressError(), null);
@@ -104,10 +104,13 @@ function checkedDirect(
 }
 
 /** Maximum number of addresses of a host that are requested from the proxy, one after the other. */
-const addressesTried = 3;
+const maxAddresses = 3;
 
-/** Connects through the proxy, except for excepted hosts; `addressesOf` returns the addresses for the proxy. */
-function besideProxy(
+/**
+ * Connects through the proxy; hosts that bypass it are connected by `direct`. `addressesOf` returns the addresses of a
+ * host to request from the proxy.
+ */
+function throughProxy(
   proxy: EgressProxy,
   options: ConnectorOptions,
   direct: Connector,
@@ -117,10 +120,10 @@ function besideProxy(
   const secure = plain(options);
 
   async function tunnel(hostname: string, port: number, endsAtMs: number): Promise<Socket> {
-    const hosts = (await addressesOf(hostname)).slice(0, addressesTried);
+    const hosts = (await addressesOf(hostname)).slice(0, maxAddresses);
     let problem: unknown;
     for (const [index, host] of hosts.entries()) {
-      // An address that does not answer leaves time for the others.
+      // Divides the remaining time among the remaining addresses, because an address may not answer.
       const restMs = Math.max(1, (endsAtMs - time.monotonicNow()) / (hosts.length - index));
       try {
         return await openTunnel(proxy, { host, port }, Math.ceil(restMs), time);
@@ -150,7 +153,7 @@ function besideProxy(
         callback(...answer);
       }
     };
-    // Ends the wait; the timeout of `secure` ends a socket on which TLS continues.
+    // Reports the timeout to the caller. The connector `secure` has its own timeout, which destroys the socket.
     const timer = time.setTimeout(() => {
       const within = `within ${connectTimeoutMs} ms`;
       settle(

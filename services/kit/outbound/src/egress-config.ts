@@ -2,7 +2,7 @@ import { type ConfigOf, text } from '@headset-cloud/runtime/config.ts';
 import { parseNoProxy } from './no-proxy.ts';
 import type { EgressProxy } from './tunnel.ts';
 
-/** Keys of the processes that call outside: gateway, notifier, communication, updates (ADR 0036). */
+/** Settings of the processes that call external servers: gateway, notifier, communication, updates (ADR 0036). */
 export const egressConfig = {
   EGRESS_PROXY: text({
     doc: 'HTTP proxy (CONNECT) for connections to integrators, the issuer, S3 and Sora’s archives; default: direct connections. Connections to stores, the trace collector and other services are always direct.',

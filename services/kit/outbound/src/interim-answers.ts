@@ -2,8 +2,9 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 
-/** The beginning of an answer, until its final status is known; undefined: the following bytes belong to the final answer. */
+/** State of the answers on a connection. */
 interface Incoming {
+  /** Bytes that may begin an interim answer; undefined: the following bytes belong to a final answer. */
   head: Buffer | undefined;
 }
 
@@ -11,17 +12,17 @@ const incoming = new WeakMap<object, Incoming>();
 let isSubscribed = false;
 
 /**
- * A connector that hides interim answers (1xx, except 101) from its clients, so that they accept an unrequested
- * `100 Continue`, as RFC 9110 15.2 requires. undici closes the connection at a 100, and treats
- * any other interim answer as the final answer to a CONNECT. undici reports the beginning of each request, so body bytes
- * are never parsed as the beginning of an answer.
+ * A connector that removes interim answers (1xx, except 101) before undici reads them. Clients must accept an
+ * unrequested `100 Continue` (RFC 9110 15.2), but undici closes the connection at a 100, and treats any other interim
+ * answer to a CONNECT as the final answer. Interim answers are searched only after undici has reported the start of a
+ * request, so bytes of a body are never parsed as an interim answer.
  */
 export function withoutInterimAnswers(connect: buildConnector.connector): buildConnector.connector {
   if (!isSubscribed) {
     isSubscribed = true;
     subscribe('undici:client:sendHeaders', (message) => {
-      const of = incoming.get((message as { socket: object }).socket);
-      if (of) of.head = Buffer.alloc(0);
+      const state = incoming.get((message as { socket: object }).socket);
+      if (state) state.head = Buffer.alloc(0);
     });
   }
   return (options, callback) =>
@@ -34,15 +35,15 @@ export function withoutInterimAnswers(connect: buildConnector.connector): buildC
 
 function filter(socket: Socket): void {
   if (incoming.has(socket)) return;
-  const of: Incoming = { head: undefined };
-  incoming.set(socket, of);
+  const state: Incoming = { head: undefined };
+  incoming.set(socket, state);
   const read = socket.read.bind(socket);
   socket.read = (size) => {
     for (;;) {
       const chunk: Buffer | null = read(size);
-      if (!chunk || !of.head) return chunk;
-      const rest = afterInterim(Buffer.concat([of.head, chunk]));
-      of.head = rest.isFinal ? undefined : rest.bytes;
+      if (!chunk || !state.head) return chunk;
+      const rest = afterInterim(Buffer.concat([state.head, chunk]));
+      state.head = rest.isFinal ? undefined : rest.bytes;
       if (rest.isFinal) return rest.bytes;
     }
   };
@@ -52,7 +53,7 @@ const interimStart = 'HTTP/1.1 1';
 const upgradeStart = 'HTTP/1.1 101';
 const end = '\r\n\r\n';
 /** Maximum bytes of an answer's headers, as in undici. A longer interim answer ends the search. */
-const mostHeadBytes = 16 * 1024;
+const maxHeadBytes = 16 * 1024;
 
 /** Returns the bytes after the interim answers, and whether the final answer begins there. */
 function afterInterim(bytes: Buffer): { readonly bytes: Buffer; readonly isFinal: boolean } {
@@ -63,7 +64,7 @@ function afterInterim(bytes: Buffer): { readonly bytes: Buffer; readonly isFinal
     if (mayBeInterim && start.length < upgradeStart.length) return { bytes: rest, isFinal: false };
     if (!mayBeInterim || start === upgradeStart) return { bytes: rest, isFinal: true };
     const endsAt = rest.indexOf(end);
-    if (endsAt === -1) return { bytes: rest, isFinal: rest.length > mostHeadBytes };
+    if (endsAt === -1) return { bytes: rest, isFinal: rest.length > maxHeadBytes };
     rest = rest.subarray(endsAt + end.length);
   }
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** True for a host that is reached without the egress proxy; `hostname` as URLs have it. */
+/** Returns true for a host that is reached without the egress proxy. `hostname`: as in a URL. */
 export type Bypass = (hostname: string) => boolean;
 
 const hostName = /^\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;

@@ -5,7 +5,7 @@ import { type ConnectorOptions, createConfiguredConnector } from './connector.ts
 
 type Created = (error: Error | null, stream: Duplex) => void;
 
-/** Agents of node:http for a library that takes these, for hosts that the operators have configured. */
+/** Creates agents for libraries that use node:http, for hosts that the operators have configured. */
 export function createNodeAgents(options: ConnectorOptions & { maxSockets: number }): {
   httpAgent: HttpAgent;
   httpsAgent: HttpsAgent;
@@ -21,7 +21,7 @@ export function createNodeAgents(options: ConnectorOptions & { maxSockets: numbe
         { hostname, host: hostname, protocol, port, ...(servername && { servername }) },
         (error, socket) => done(error, socket as Duplex),
       );
-      // `done` passes on the connection.
+      // Node gets the connection by `done`, not by the return value.
       return undefined;
     };
   const { maxSockets } = options;

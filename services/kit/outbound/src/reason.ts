@@ -1,6 +1,6 @@
 /**
- * Why an outgoing call failed, for operators. The reason may be in the cause of a `fetch` error, or in the errors of
- * single addresses (AggregateError), of which the first is used.
+ * Returns why an outgoing call failed, for operators. The reason of a `fetch` error is in its cause. If several
+ * addresses failed (AggregateError), returns the reason of the first.
  */
 export function failureReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -5,9 +5,9 @@ import { isIP } from 'node:net';
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 /**
- * Queries DNS directly (c-ares), not through getaddrinfo: getaddrinfo runs on Node's few pool threads, so a few
- * destinations with dead name servers would delay the lookup of all other names. Only names
- * that DNS does not know go to getaddrinfo (hosts file, `localhost`).
+ * Queries DNS directly (c-ares) instead of through getaddrinfo. getaddrinfo runs on Node's few pool threads, so a few
+ * hosts with dead name servers would delay the lookup of all other names. Only names without an answer from DNS are
+ * looked up by getaddrinfo, which also reads the hosts file.
  */
 export function createResolver(timeoutMs: number): Resolve {
   const resolver = new Resolver({ timeout: Math.max(Math.floor(timeoutMs / 2), 1), tries: 2 });

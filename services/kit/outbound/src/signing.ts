@@ -15,10 +15,11 @@ export interface SigningInput {
  * The headers that authenticate a callback (specification Callbacks 6, rule C10).
  *
  * X-TLPF-NOTIFICATION-KEY: lower-case hex of HMAC-SHA256(key, body).
- * webhook-signature (Standard Webhooks): `v1,` and base64 of HMAC-SHA256(key, `${webhook-id}.
- * ${webhook-timestamp}.${body}`), without the line break. In both, `key` is the UTF-8 bytes of the
- * authentication key's text as it was issued; it is not decoded. The secret for a Standard
- * Webhooks library, which expects `whsec_` and base64, is therefore `whsec_` + base64(authentication key).
+ * webhook-signature (Standard Webhooks): `v1,` and base64 of HMAC-SHA256(key, message), where message is
+ * `${webhook-id}.${webhook-timestamp}.${body}`.
+ *
+ * In both, `key` is the UTF-8 bytes of the authentication key's text, which is not decoded. A library for Standard
+ * Webhooks expects `whsec_` and base64, so its secret is `whsec_` + base64(authentication key).
  */
 export function signatureHeaders(input: SigningInput): Record<string, string> {
   const { authenticationKey: key, body, notificationId: id, timestampSeconds } = input;

@@ -6,8 +6,8 @@ export class NoAnswerError extends Error {
 }
 
 /**
- * Runs a call for at most `ms`. After that throws NoAnswerError with `missing`, such as 'no answer from HOST'; the error
- * of the client itself would only report an abort.
+ * Runs a call and aborts it after `ms`. Then throws NoAnswerError with `missing`, for example 'no answer from HOST'.
+ * The client's own error would report only the abort.
  */
 export async function withinTime<T>(
   ms: number,

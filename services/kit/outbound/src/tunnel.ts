@@ -46,7 +46,7 @@ export async function openTunnel(
   });
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = time.setTimeout(
-    // A proxy that waits for a dead address does not answer either.
+    // If the proxy is connected, it may be waiting for an address that does not answer.
     () =>
       reject(new EgressProxyError(`opened no tunnel within ${timeoutMs} ms`, { aboutAddress: connected })),
     timeoutMs,
@@ -57,7 +57,7 @@ export async function openTunnel(
   };
   try {
     const answer = client.connect({ path: target, headers });
-    // An answer after the timeout is ignored.
+    // Prevents an unhandled rejection after the timeout.
     answer.catch(() => {});
     const { statusCode, socket } = await Promise.race([answer, late]);
     if (statusCode >= 200 && statusCode < 300) return socket as Socket;
@@ -67,7 +67,7 @@ export async function openTunnel(
     throw error instanceof EgressProxyError ? error : failure(error, connected);
   } finally {
     time.clearTimer(timer);
-    // The socket of a tunnel no longer belongs to the client.
+    // Does not close a tunnel: its socket no longer belongs to the client.
     client.destroy().catch(() => {});
   }
 }

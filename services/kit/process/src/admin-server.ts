@@ -23,7 +23,10 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { createRefusals } from '@headset-cloud/runtime/refusals.ts';
 import { Counter, type Registry } from 'prom-client';
 
-/** Longer than a slow command pauses between two calls: a call fails if its connection closes at the same moment. */
+/**
+ * Time that an idle connection stays open; milliseconds. Longer than the pauses between the calls of a slow command,
+ * because a call fails if it is sent while the server closes its connection.
+ */
 const idleMs = 65_000;
 
 /**
@@ -34,14 +37,14 @@ const defaultScrapeMs = 3000;
 
 export interface AdminServerOptions {
   readonly clock?: Clock;
-  /** The process, as `ctl status` shows it. */
+  /** Name of the process in `ctl status`. */
   readonly service: string;
   readonly listen: ListenAddress;
   /**
    * Bearer token for every path except the health checks; required when the listener is not on loopback.
    */
   readonly token: string | undefined;
-  /** The former token, which is also accepted. */
+  /** The previous token, which is also accepted. */
   readonly tokenBefore?: string | undefined;
   /** Token for /metrics only. */
   readonly metricsToken?: string | undefined;
@@ -49,7 +52,7 @@ export interface AdminServerOptions {
   readonly metrics: Registry;
   /** Reasons why the process is not ready; empty when it is. */
   readonly notReady: () => string[];
-  /** Dependencies that are unavailable while the process is ready; absent: nothing is watched. */
+  /** Dependencies that are unavailable while the process is ready; absent: none are monitored. */
   readonly warnings?: () => Warning[];
   readonly logger: Logger;
   readonly listeners?: Listeners;
@@ -71,8 +74,8 @@ export interface ProcessStatus {
 }
 
 /**
- * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, /status (ProcessStatus), and
- * the operators' listener over Connect. It never shares a port with the public API.
+ * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, /status (ProcessStatus), and the
+ * operators' RPCs over Connect. The public API never uses this port.
  */
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
   const { listen, token, metrics, notReady, logger, listeners = defaultListeners } = options;
@@ -96,7 +99,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     },
   });
 
-  const tellRefusal = createRefusals(
+  const reportRefusal = createRefusals(
     new Counter({
       name: 'headset_admin_refused_total',
       help: 'Requests at the admin port that were refused: without a token, with a wrong one, or to a name that the listener does not answer to.',
@@ -106,14 +109,14 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     ['token_missing', 'token_wrong', 'host'],
     (fields) => logger.warn(fields, 'a request at the admin port was refused'),
   );
-  const refused = (why: Parameters<typeof tellRefusal>[0], request: IncomingMessage) => {
+  const refused = (why: Parameters<typeof reportRefusal>[0], request: IncomingMessage) => {
     const [path = ''] = request.url?.split('?') ?? [];
-    tellRefusal(why, { address: addressOf(request, listeners.proxies), path });
+    reportRefusal(why, { address: addressOf(request, listeners.proxies), path });
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!token && !isOfThisMachine(request.headers.host)) {
-      // DNS rebinding: a page in an operator's browser can reach loopback under another host name.
+      // Protects against DNS rebinding: a web page in an operator's browser can reach loopback by another host name.
       refused('host', request);
       return send(
         response,

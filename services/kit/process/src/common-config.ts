@@ -3,7 +3,7 @@ import { rpcSecurityConfig } from '@headset-cloud/rpc/security.ts';
 import { address, choice, integer, text } from '@headset-cloud/runtime/config.ts';
 import { processConfig } from './process-config.ts';
 
-/** Keys of every process of the platform. */
+/** Settings of every process that runs a service. */
 export const commonConfig = {
   ...processConfig,
   DEAD_LETTERS_KEEP_DAYS: integer({
@@ -74,7 +74,7 @@ export const addressConfig = {
   }),
 } as const;
 
-/** Keys of a process that runs one service on MongoDB and Kafka. */
+/** Settings of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
   RPC_CONNECTION_AGE_MS: integer({
     doc: 'Maximum age of a connection from another service. After it, open calls end and the caller resolves DNS and connects again. So a new pod gets calls after this time plus the TTL of the DNS answer; milliseconds.',

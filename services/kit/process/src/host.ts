@@ -40,7 +40,7 @@ export function addressesOf(config: ConfigOf<typeof addressConfig>): Record<Serv
   };
 }
 
-/** A channel's keepalive options, from the configuration. */
+/** The keepalive options of channels, from the configuration. */
 export function keepaliveOf(config: ConfigOf<typeof addressConfig>): ChannelOptions {
   return {
     'grpc.keepalive_time_ms': config.RPC_KEEPALIVE_MS,
@@ -48,7 +48,7 @@ export function keepaliveOf(config: ConfigOf<typeof addressConfig>): ChannelOpti
   };
 }
 
-/** Channels to the services, opened on first use; with `security`, each server must prove its identity. */
+/** Creates channels to the services, which open on first use. With `security`, each server must prove its identity. */
 export function createChannels(
   addresses: Record<ServiceName, string>,
   options: ChannelOptions = {},
@@ -135,7 +135,7 @@ export async function hostService(
     registerRpcMetrics(metrics),
     security,
   );
-  // Starts before the service: calls get 'unavailable' while the service waits for its stores.
+  // The port opens before the service starts, so that calls wait there while the service waits for its stores.
   await lifecycle.start({
     name: 'gRPC port',
     start: async () => {
@@ -144,9 +144,9 @@ export async function hostService(
     stop: () => server.stop(0),
   });
   await own.run(async () => {
-    // Also for a service that stores nothing but dead letters.
+    // Some services do not wait for the database themselves, because they store only dead letters in it.
     await store.whenReachable?.('the database', async () => {});
-    // Before the service: without a key it could not answer, and its callers use other instances.
+    // Runs before the service starts: a service without a key cannot answer, so its callers must use other instances.
     if (sealed) await startUp.retry('the secret keys', () => sealed.noted.check());
     await lifecycle.start(service);
     await lifecycle.start(outboxComponent(audit));

@@ -6,15 +6,15 @@ import { ConfigError } from '@headset-cloud/runtime/config.ts';
 import { sealingConfig } from '@headset-cloud/runtime/sealing-config.ts';
 
 /**
- * SECRET_KEY for a developer's machine: the content of `secret.key` in the folder of the data that it seals. Draws the
- * key if there is no such file. Throws ConfigError, which names the file, if its content is no key.
+ * Returns the SECRET_KEY for a developer's machine: the content of `secret.key` in the data folder. Generates the key
+ * if the file does not exist. Throws ConfigError, which names the file, if its content is not a key.
  */
 export function ownSecretKey(dataDir: string): string {
   const file = join(dataDir, 'secret.key');
-  const kept = read(file);
-  if (kept === undefined) createSecretFile(file, randomBytes(32).toString('hex'));
+  const existing = read(file);
+  if (existing === undefined) createSecretFile(file, randomBytes(32).toString('hex'));
   // Another process may have been the first to create the file.
-  const key = (kept ?? read(file) ?? '').trim();
+  const key = (existing ?? read(file) ?? '').trim();
   try {
     return sealingConfig.SECRET_KEY.parse(key);
   } catch (error) {

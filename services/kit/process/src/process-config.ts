@@ -1,7 +1,7 @@
 import { address, choice, integer, text } from '@headset-cloud/runtime/config.ts';
 import { listenerConfig } from '@headset-cloud/runtime/listeners/config.ts';
 
-/** Keys of a process without stores. */
+/** Settings of every process, also of one without stores. */
 export const processConfig = {
   LOG_LEVEL: choice({
     doc: 'Least severe level that is logged.',

@@ -16,8 +16,8 @@ export function createMetrics(service: string): Registry {
   return metrics;
 }
 
-/** Metrics for alerts: whether the process is ready, and its warnings. Only monitoring reads them from all processes. */
-export function showReadiness(
+/** Registers metrics for alerts: whether the process is ready, and its warnings. */
+export function registerReadiness(
   metrics: Registry,
   state: { notReady(): readonly string[]; warnings(): readonly Warning[] },
 ): void {

@@ -11,7 +11,7 @@ import { stdSerializers } from 'pino';
 import type { Registry } from 'prom-client';
 import { adminTokensOf, createAdminServer } from './admin-server.ts';
 import type { processConfig } from './process-config.ts';
-import { createMetrics, showReadiness } from './process-metrics.ts';
+import { createMetrics, registerReadiness } from './process-metrics.ts';
 
 /** Common parts of every process of the platform: log, metrics, listeners, start and stop. */
 export interface PlatformProcess {
@@ -24,7 +24,7 @@ export interface PlatformProcess {
   readonly lifecycle: Lifecycle;
   /** Stops a process that cannot continue; `run` throws the error. */
   fail(error: Error): void;
-  /** Opens the admin port for operators and monitoring, with these calls of ctl. */
+  /** Opens the admin port for operators and monitoring, with these RPCs for operators. */
   serveAdmin(bindings: readonly RpcBinding[]): Promise<void>;
   /**
    * Runs `start`, reports ready, and stops everything after SIGTERM or SIGINT, also during a start that waits for a
@@ -45,7 +45,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
     stopGraceMs: config.STOP_GRACE_MS,
     waitsFor: () => startUp.waitsFor(),
   });
-  showReadiness(metrics, lifecycle);
+  registerReadiness(metrics, lifecycle);
   const fatal = Promise.withResolvers<never>();
   // Resolves on a stop signal or a permanent failure while the start still waits for a store.
   const ended = Promise.race([untilSignal(), fatal.promise]);
@@ -82,12 +82,12 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
 }
 
 /**
- * Runs a process and ends it. An error of `run` becomes one more line of the process's log. The exit status is 2 for a
- * wrong configuration and 1 for any other error.
+ * Runs `run` and then ends the process. Logs an error of `run`. The exit status is 2 for an invalid configuration, and
+ * 1 for any other error.
  */
 export async function main(service: string, run: () => Promise<void>): Promise<void> {
   const fail = async (error: unknown): Promise<never> => {
-    // LOG_LEVEL may be the wrong setting; no level hides a fatal line.
+    // Does not use LOG_LEVEL, which may be the invalid setting. A fatal line is logged at every level.
     const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: loggable } });
     if (error instanceof ConfigError) {
       logger.fatal({ problems: error.problems }, 'wrong configuration');
@@ -98,7 +98,7 @@ export async function main(service: string, run: () => Promise<void>): Promise<v
   };
   let failed = false;
   process.on('uncaughtException', (error) => {
-    // Node.js would print a second error unformatted.
+    // The first error is logged and ends the process; a second one is ignored, so that Node.js does not print it.
     if (failed) return;
     failed = true;
     fail(error).catch(() => process.exit(1));
@@ -119,7 +119,10 @@ async function end(status: number): Promise<never> {
   }
 }
 
-/** The parts of an error that a log may contain: drivers put whole connection strings into messages. */
+/**
+ * Returns the parts of an error that may be logged. Masks passwords, because drivers put connection strings in
+ * messages.
+ */
 function loggable(error: unknown): { type: string; message: string; stack: string } {
   const { type, message, stack } = stdSerializers.err(
     error instanceof Error ? error : new Error(inspect(error)),

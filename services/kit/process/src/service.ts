@@ -31,28 +31,28 @@ export interface SealingContext extends ServiceContext {
   readonly secrets: SecretBox;
 }
 
-/** Context from a host that has a key only for services that seal. */
+/** Context from a host, which provides `secrets` only to services that seal their values. */
 export interface HostContext extends ServiceContext {
   readonly secrets?: SecretBox | undefined;
 }
 
-/** A service as its `build…()` returns it: nothing runs before `start`. */
+/** A service, as its `build…()` returns it. Nothing runs before `start`. */
 export interface Service extends Component {
   readonly name: ServiceName;
-  /** For the other services, over gRPC. Reachable before `start` resolves. */
+  /** RPCs for other services, over gRPC. They may be called before `start` resolves. */
   readonly rpc: readonly RpcBinding[];
-  /** For operators, over Connect, on the admin port only. */
+  /** RPCs for operators, over Connect, on the admin port only. */
   readonly admin: readonly RpcBinding[];
-  /** Stored values that SECRET_KEY sealed; absent: none. */
+  /** Locations of stored values that SECRET_KEY encrypts; absent: none. */
   readonly sealed?: readonly SealedLocation[];
 }
 
 /** A service that a process can run on either stack. */
 export interface ServiceDefinition {
   readonly name: ServiceName;
-  /** True: the service seals by SECRET_KEY, and its host provides `secrets`. No other service gets the key. */
+  /** True: the service encrypts stored values with SECRET_KEY, so its host provides `secrets`. */
   readonly seals: boolean;
-  /** Reads its configuration; throws a ConfigError that names every bad key. */
+  /** Reads the service's configuration. Throws a ConfigError that names every invalid setting. */
   configure(env: Readonly<Record<string, string | undefined>>): (ctx: HostContext) => Service;
 }
 
@@ -86,7 +86,7 @@ export function defineSealingService<S extends ConfigSpec>(
       ...service,
       build: (ctx: HostContext, config) => {
         const { secrets } = ctx;
-        if (!secrets) throw new Error(`${name} seals what it stores, but its host gave it no key.`);
+        if (!secrets) throw new Error(`${name} encrypts stored values, but its host provides no key.`);
         return service.build({ ...ctx, secrets }, config);
       },
     }),

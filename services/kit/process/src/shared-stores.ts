@@ -18,7 +18,10 @@ export interface SharedStores {
   readonly components: readonly Component[];
 }
 
-/** Opens one client of each, named `name` at the servers. Waits for nothing; a client that fails for good ends the process. */
+/**
+ * Opens one client of MongoDB and one of Kafka, which use `name` as their client name. Does not wait for the servers. A
+ * permanent failure of a client ends the process.
+ */
 export function openSharedStores(
   name: string,
   config: ConfigOf<typeof distributedConfig>,

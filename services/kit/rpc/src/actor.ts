@@ -5,13 +5,14 @@ import { type Actor, ActorSchema } from '@headset-cloud/proto/common/v1/audit_pb
 /** Metadata key that carries an actor between processes. */
 export const actorKey = 'actor-bin';
 
-/** The running call: its actor and its rpc. */
+/** The running call: its actor and its RPC. */
 interface Scope {
   readonly actor: Actor | undefined;
   readonly method: DescMethod | undefined;
 }
 
 const scopes = new AsyncLocalStorage<Scope>();
+/** Cache of encoded actors. */
 const encoded = new WeakMap<Actor, Buffer>();
 
 /** Runs `work` for a caller that a listener has authenticated. */
@@ -19,28 +20,28 @@ export function withActor<T>(actor: MessageInitShape<typeof ActorSchema>, work: 
   return scopes.run({ actor: create(ActorSchema, actor), method: undefined }, work);
 }
 
-/** Runs the handler of an rpc; default actor: the actor of the running call. */
+/** Runs the handler of an RPC for an actor; default: the actor of the running call. */
 export function inCall<T>(method: DescMethod, work: () => T, actor = currentActor()): T {
   return scopes.run({ actor, method }, work);
 }
 
-/** Actor of the running call; undefined: none was named. */
+/** Actor of the running call; undefined: the call has none. */
 export function currentActor(): Actor | undefined {
   return scopes.getStore()?.actor;
 }
 
-/** The running rpc: package and method, as in `devices.UpdateSettings`. */
+/** Package and method of the running RPC, for example `devices.UpdateSettings`; empty outside of an RPC. */
 export function currentAction(): string {
   const method = scopes.getStore()?.method;
   return method ? actionOf(method) : '';
 }
 
-/** An rpc as audit records name it. */
+/** The name of an RPC in audit records. */
 export function actionOf(method: DescMethod): string {
   return `${method.parent.typeName.split('.')[1]}.${method.name}`;
 }
 
-/** The running call's actor for the metadata of a further call. */
+/** The actor of the running call, encoded for the metadata of an outgoing call. */
 export function actorToSend(): Buffer | undefined {
   const actor = currentActor();
   if (!actor) return undefined;

@@ -44,7 +44,7 @@ import type { CallOptions, Channel, RpcBinding } from './types.ts';
 const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
 const asBuffer = (data: Uint8Array): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
-/** grpc-js's description of one method of a generated service: the adapter of rule C2. */
+/** Converts a method of a generated service to the definition that grpc-js needs (rule C2). */
 export function methodDefinition(
   method: DescMethod,
 ): MethodDefinition<MessageShape<DescMessage>, MessageShape<DescMessage>> {
@@ -71,24 +71,25 @@ const commonOptions: ChannelOptions = {
  * Maximum number of calls in progress on a channel (including those that wait for a connection), and on a server. Each
  * call ends at its deadline, so the number is reached only if something hangs; a call costs about 10 kB.
  */
-const mostInProgress = 10_000;
+const maxInProgress = 10_000;
 
-/** Time that calls may continue on a connection that reached its maximum age; longer than any call's deadline. */
+/** Time that calls may continue on a connection that has reached its maximum age; longer than any call's deadline. */
 const oldConnectionMs = 60_000;
 
-/** Options of a server whose connections have this maximum age, so that callers discover new instances. */
+/** Options that limit the age of a server's connections, so that callers reconnect and discover new instances. */
 export function connectionAge(ageMs: number): ChannelOptions {
   return { 'grpc.max_connection_age_ms': ageMs, 'grpc.max_connection_age_grace_ms': oldConnectionMs };
 }
 
 /**
- * Writes grpc-js's own messages to the log. Drops the message that contains metadata it rejects, for example a token:
- * its content comes from a caller.
+ * Writes the messages of grpc-js to the log. Drops the message about invalid metadata, because it contains the
+ * metadata, for example a token of a caller.
  */
-function linesOfGrpc(logger: Logger): Partial<Console> {
+function grpcConsole(logger: Logger): Partial<Console> {
   const log = (...words: unknown[]): void => {
     const text = words.join(' ');
-    if (!text.startsWith('Failed to add metadata entry')) logger.warn({ reason: text }, 'gRPC has a problem');
+    if (!text.startsWith('Failed to add metadata entry'))
+      logger.warn({ reason: text }, 'grpc-js reports a problem');
   };
   return { error: log, info: log, debug: log };
 }
@@ -102,14 +103,15 @@ export class RpcServer {
   readonly #time: Time;
   readonly #guard: Guard | undefined;
   readonly #listener: SecureListener | undefined;
-  /** False while the service starts: calls wait. */
+  /** False while the service starts; calls wait until it is true. */
   #serving = false;
   readonly #started = Promise.withResolvers<void>();
   #inProgress = 0;
 
   /**
-   * `observe` gets each call. With `security`, callers must prove their identity (rule C20); with the
-   * server's TLS only, just the server does; `plaintext` is a listener without TLS that has limits.
+   * `observe` is called for each answered call. `security` selects the listener. RpcSecurity: mutual TLS, callers must
+   * prove their identity (rule C20). ServerTls: only the server has a certificate. Plaintext: no TLS, with limits of
+   * connections. Default: no TLS and no limits.
    */
   constructor(
     bindings: readonly RpcBinding[],
@@ -119,7 +121,7 @@ export class RpcServer {
     security?: RpcSecurity | ServerTls | Plaintext,
     time: Time = systemTime,
   ) {
-    setLogger(linesOfGrpc(logger));
+    setLogger(grpcConsole(logger));
     this.#logger = logger;
     this.#observe = observe;
     this.#time = time;
@@ -169,10 +171,10 @@ export class RpcServer {
       };
       const refusal = guard?.(call.getAuthContext(), call.getPeer());
       if (refusal) return callback(refusal);
-      if (this.#inProgress >= mostInProgress) return callback(toStatus(overloaded(method)));
-      // grpc-js measures its deadlines by the machine's wall clock.
+      if (this.#inProgress >= maxInProgress) return callback(toStatus(overloaded(method)));
+      // grpc-js measures deadlines by the wall clock of the machine.
       const waitsMs = Number(call.getDeadline()) - Date.now();
-      // The call was queued until its deadline passed: the caller no longer waits.
+      // The caller no longer waits: the deadline has passed while the call was queued, or the caller has canceled it.
       if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort(new Error('the caller waits no longer')));
@@ -224,7 +226,7 @@ export class RpcServer {
     this.#health.setStatus('', 'SERVING');
   }
 
-  /** Announces to callers that they should use another instance, and continues to serve. */
+  /** Reports NOT_SERVING by the health service, so that callers switch to other instances. Continues to serve. */
   beginDrain(): void {
     this.#health.setStatus('', 'NOT_SERVING');
   }
@@ -248,14 +250,14 @@ export class RpcServer {
   /** Waits at most graceMs for open calls to finish, then closes. */
   async stop(graceMs = 3000): Promise<void> {
     this.#health.setStatus('', 'NOT_SERVING');
-    const given = this.#listener?.close();
+    const listenerClosed = this.#listener?.close();
     await new Promise<void>((resolve) => {
       const timer = this.#time.setTimeout(() => {
         this.#server.forceShutdown();
         resolve();
       }, graceMs);
       this.#server.tryShutdown(async () => {
-        await given;
+        await listenerClosed;
         this.#time.clearTimer(timer);
         resolve();
       });
@@ -269,7 +271,7 @@ function cannotListen(where: string, error: Error): Error {
 
 function overloaded(method: DescMethodUnary): DomainError {
   return new DomainError('unavailable', 'A service is overloaded.', {
-    internal: `${method.name} is refused: ${mostInProgress} calls are in progress`,
+    internal: `${method.name} is refused: ${maxInProgress} calls are in progress`,
     retryAfterMs: 1000,
   });
 }
@@ -288,7 +290,7 @@ export interface Expected {
 interface Attempt {
   readonly method: DescMethodUnary;
   readonly message: Uint8Array;
-  /** By the wall clock, as grpc-js measures deadlines. */
+  /** Deadline by the wall clock, which grpc-js uses. */
   readonly endsAtMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -303,9 +305,8 @@ export class GrpcChannel implements Channel {
       ...commonOptions,
       'grpc.service_config': serviceConfig,
       'grpc.keepalive_timeout_ms': 5_000,
-      // channelz is off in clients: it is not used, and its bookkeeping costs time in each call. A
-      // server needs it: without it, grpc-js 1.14 loses track of the connections that forceShutdown has to
-      // close.
+      // Clients do not use channelz, and it takes time in each call. Servers need channelz, because without it
+      // forceShutdown of grpc-js 1.14 does not close all connections.
       'grpc.enable_channelz': 0,
       // Minimum time between DNS lookups after a connection breaks; the default is 30 s.
       'grpc.dns_min_time_between_resolutions_ms': 500,
@@ -322,8 +323,8 @@ export class GrpcChannel implements Channel {
   #connecting: Promise<boolean> | undefined;
 
   /**
-   * Makes a repeatable call once more if its connection broke, and waits for a connection for any call: an instance
-   * that stops causes no failed call while another instance answers.
+   * Makes a call. Waits a short time if there is no connection, and repeats a repeatable call once if its connection
+   * broke. So no call fails because an instance stops while another instance can answer.
    */
   async unary(
     method: DescMethodUnary,
@@ -332,7 +333,7 @@ export class GrpcChannel implements Channel {
   ): Promise<MessageShape<DescMessage>> {
     const left = timeLeft();
     if (left !== undefined && left <= 0) throw late();
-    if (this.#inProgress >= mostInProgress) throw overloaded(method);
+    if (this.#inProgress >= maxInProgress) throw overloaded(method);
     const endsAtMs = Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
     const message = toBinary(method.input, create(method.input, request));
     const attempt = { method, message, endsAtMs, signal: options.signal };
@@ -355,8 +356,9 @@ export class GrpcChannel implements Channel {
   }
 
   /**
-   * Rejects with a ServiceError. `isConnected`: a call whose connection ends before the call is sent waits for the
-   * next connection; otherwise such a call fails at once, and the error says why there is no connection.
+   * Makes one attempt. Rejects with a ServiceError. With `isConnected`, the attempt waits for the next connection if
+   * the connection ends before the call is sent. Without it, the attempt fails at once with the reason why there is no
+   * connection.
    */
   #try(
     { method, message, endsAtMs, signal }: Attempt,
@@ -387,7 +389,7 @@ export class GrpcChannel implements Channel {
     });
   }
 
-  /** Waits a short time for a connection if there is none; false: there still is none. */
+  /** Returns true if there is a connection. Otherwise waits a short time for one; false: there still is none. */
   #connected(): Promise<boolean> | true {
     if (this.#client.getChannel().getConnectivityState(false) === connectivityState.READY) return true;
     this.#connecting ??= new Promise((resolve) => {

@@ -10,8 +10,8 @@ import { refusedCaller } from './status.ts';
 type AuthContext = ReturnType<ServerUnaryCall<unknown, unknown>['getAuthContext']>;
 
 /**
- * Returns the rejection of a call, or undefined for a caller that the method's proto names. `peer`: the address of
- * the call's connection.
+ * Returns the error for a call that its caller is not authorized to make; undefined if the method's proto lists the
+ * caller. `peer`: the address of the call's connection.
  */
 export type Guard = (
   method: DescMethod,
@@ -26,11 +26,11 @@ export function createGuard({ mode, domain, observe }: RpcSecurity, logger: Logg
     const allowed = callersOf(method);
     const name = `${method.parent.typeName}/${method.name}`;
     return ({ sslPeerCertificate }, peer) => {
-      // A connection without TLS exists in this mode only, and is counted when it is accepted.
+      // Only this mode accepts connections without TLS; SecureListener has counted the connection.
       if (!sslPeerCertificate && mode === 'permissive') return undefined;
-      const peers = peersNamed(sslPeerCertificate?.subjectaltname, domain);
-      if (peers.some((peer) => allowed.has(peer))) return undefined;
-      const caller = peers[0] ?? 'unknown';
+      const components = peersNamed(sslPeerCertificate?.subjectaltname, domain);
+      if (components.some((component) => allowed.has(component))) return undefined;
+      const caller = components[0] ?? 'unknown';
       observe.callRefused(name, caller);
       log({ rpc: name, caller }, { peer, certificate: sslPeerCertificate?.subjectaltname });
       return refusedCaller();

@@ -2,7 +2,7 @@ import { type DescMethod, getOption } from '@bufbuild/protobuf';
 import { type Component, ComponentSchema, callers } from '@headset-cloud/proto/common/v1/callers_pb.ts';
 import type { ServiceName } from '@headset-cloud/runtime/service-names.ts';
 
-/** A component that has an identity: a service, or the gateway. */
+/** A component that proves its identity by a certificate: a service, or the gateway. */
 export type Peer = ServiceName | 'gateway';
 
 /** The DNS name in a component's certificate, for example device-link.headset-cloud.internal. */
@@ -19,7 +19,7 @@ export function peersNamed(subjectAltName: string | undefined, domain: string): 
     .map((name) => name.slice('DNS:'.length, -end.length));
 }
 
-/** The components that may make a call, as its proto declares; operators (ctl) use another port. */
+/** The components that may call a method, by the option `callers` of its proto. Operators (ctl) use another port. */
 export function callersOf(method: DescMethod): ReadonlySet<string> {
   const nameOf = (one: Component) => ComponentSchema.value[one]?.name ?? '';
   return new Set(

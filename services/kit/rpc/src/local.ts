@@ -9,7 +9,7 @@ import type { CallOptions, Channel, HandlerContext, RpcBinding } from './types.t
 /**
  * Calls handlers of the same process: the embedded stack's channel. It keeps the guarantees that callers
  * have over the network: deadlines, DomainErrors, complete protobuf messages. Messages are passed by
- * reference: handlers must not change a request.
+ * reference, so a handler must not change a request.
  */
 export class LocalChannel implements Channel {
   readonly #bindings = new Map<string, RpcBinding>();
@@ -19,7 +19,7 @@ export class LocalChannel implements Channel {
     this.#time = time;
   }
 
-  /** Makes services reachable; called as they start. */
+  /** Makes services reachable. Called when they start. */
   register(bindings: readonly RpcBinding[]): void {
     for (const b of bindings) this.#bindings.set(b.service.typeName, b);
   }
@@ -31,7 +31,7 @@ export class LocalChannel implements Channel {
   ): Promise<MessageShape<DescMessage>> {
     const handler = this.#bindings.get(method.parent.typeName)?.handlers[method.localName];
     if (!handler) {
-      // Transient, as over the network: the peer will start again.
+      // A transient error, as over the network, because the service may start later.
       throw new DomainError('unavailable', 'A service cannot be reached.', {
         internal: `${method.parent.typeName} is not running`,
         retryAfterMs: 1000,
@@ -87,13 +87,13 @@ class LocalCaller implements HandlerContext {
     return this.#abort.signal;
   }
 
-  /** The caller has stopped waiting: its deadline has passed, or it has cancelled the call. */
+  /** Aborts the signal, because the caller no longer waits: its deadline has passed, or it has canceled the call. */
   readonly leave = (): void => {
     this.#left = true;
     this.#abort?.abort(new Error('the caller waits no longer'));
   };
 
-  /** The call has ended. */
+  /** Stops listening to the caller's own signal, because the call has ended. */
   answered(): void {
     this.#own?.removeEventListener('abort', this.leave);
   }

@@ -7,7 +7,7 @@ import { registerRpcMetrics } from './metrics.ts';
 import type { RpcSecurity } from './security.ts';
 import type { RpcBinding } from './types.ts';
 
-/** The gRPC port of a process that only its own kind calls: gateways, and processes that run the whole platform. */
+/** The gRPC port for calls between processes of the same kind: gateways, or processes that run the whole platform. */
 export function peersPort(
   bindings: readonly RpcBinding[],
   config: { readonly GRPC_LISTEN: ListenAddress; readonly RPC_CONNECTION_AGE_MS: number },

@@ -9,20 +9,20 @@ import type { RpcSecurity } from './security.ts';
 
 type SecureConnector = experimental.SecureConnector;
 
-/** How long a peer that has no TLS yet is reached without it, in `permissive` mode; milliseconds. */
+/** In `permissive` mode: time after a failed TLS handshake in which a peer is called without TLS; milliseconds. */
 const plaintextForMs = 60_000;
 
 /**
- * Credentials of a channel to a service: this process's certificate. The peer's certificate must name the service,
- * independent of the dialled address. Each new connection uses the newest certificates. In
- * `permissive` mode a peer that does not understand TLS is reached without it.
+ * Credentials of a channel to a service: this process's certificate. The peer's certificate must contain the name of
+ * the service; its address is not checked. Each new connection uses the newest certificates. In `permissive` mode, a
+ * peer that does not support TLS is called without TLS.
  */
 export class MutualTlsCredentials extends ChannelCredentials {
   readonly #security: RpcSecurity;
   readonly #expected: string;
   readonly #time: Time;
   #context: { readonly of: TlsMaterial; readonly secure: SecureContext } | undefined;
-  /** Addresses of processes without TLS, and when that result expires, by the monotonic clock. */
+  /** Addresses of peers without TLS, each with its expiry by the monotonic clock. */
   readonly #plaintext = new Map<string, number>();
 
   constructor(security: RpcSecurity, expects: Peer, time: Time = systemTime) {
@@ -32,7 +32,7 @@ export class MutualTlsCredentials extends ChannelCredentials {
     this.#expected = identityOf(expects, security.domain);
   }
 
-  /** Of the newest certificates. */
+  /** Returns the TLS context of the newest certificates. */
   #secureContext(): SecureContext {
     const material = this.#security.files.current();
     if (this.#context?.of !== material) {
@@ -70,10 +70,10 @@ export class MutualTlsCredentials extends ChannelCredentials {
     try {
       return { socket: await this.#handshake(socket), secure: true };
     } catch (error) {
-      if (this.#security.mode !== 'permissive' || !speaksNoTls(error)) {
+      if (this.#security.mode !== 'permissive' || !supportsNoTls(error)) {
         const failure = failureOf(error);
         if (!isBrokenOff(failure)) {
-          this.#security.observe.serverNotAccepted(this.#expected, address, failure);
+          this.#security.observe.clientHandshakeFailed(this.#expected, address, failure);
         }
         throw error;
       }
@@ -107,8 +107,8 @@ function dial(host: string, port: number): Promise<Socket> {
   });
 }
 
-/** How Node reports a peer that answers a TLS handshake with HTTP/2 frames. */
-function speaksNoTls(error: unknown): boolean {
+/** True for the errors that Node reports if a peer answers a TLS handshake with HTTP/2 frames. */
+function supportsNoTls(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG';
 }

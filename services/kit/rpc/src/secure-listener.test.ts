@@ -67,7 +67,7 @@ async function open(mode: Mode, limits: Partial<HandshakeLimits>, time = systemT
           ...{ mode, files, domain: 'test.internal' },
           observe: {
             ...{ handshakeFailed, callRefused: () => {}, plaintextAccepted: () => {} },
-            serverNotAccepted: () => {},
+            clientHandshakeFailed: () => {},
           },
         },
     logger,

@@ -20,11 +20,11 @@ import type { RpcSecurity, SecurityObserver } from './security.ts';
 /** A public listener (rule C21): its connections have limits. */
 export interface PublicListener {
   readonly connections: Connections;
-  /** Proxies in front of it begin each connection with a PROXY header, which names the client. */
+  /** True if trusted proxies begin each connection with a PROXY header, which contains the client's address. */
   readonly proxyHeader?: boolean;
 }
 
-/** A listener without TLS: a proxy ends TLS, or the port is reachable only from this machine. */
+/** A listener without TLS: a proxy terminates TLS, or the port is reachable only from this machine. */
 export interface Plaintext extends PublicListener {
   readonly mode: 'plaintext';
 }
@@ -39,33 +39,34 @@ export interface ServerTls extends PublicListener {
 export interface HandshakeLimits {
   /** A peer that does not start or complete its handshake in this time is disconnected; milliseconds. */
   readonly withinMs: number;
-  /** Maximum number of incomplete handshakes between services; a new one replaces the oldest. */
+  /** Maximum number of incomplete handshakes of mutual TLS; a new handshake replaces the oldest. */
   readonly most: number;
   /** Minimum time between two log lines about handshakes that fail for the same reason; milliseconds. */
   readonly logEveryMs: number;
 }
 
 /**
- * `most`: each connection takes about 80 KiB (measured with 15 KB of a handshake), so all take about 40 MiB.
- * Fewer processes than that connect at the same moment.
+ * `most`: each incomplete handshake takes about 80 KiB (measured with 15 KB received), so all take about 40 MiB. Fewer
+ * processes connect at the same time.
  */
 const handshakeLimits: HandshakeLimits = { withinMs: 10_000, most: 500, logEveryMs: 10_000 };
 /** First byte of a TLS handshake record. */
 const handshakeRecord = 0x16;
 
 /**
- * A port in front of a gRPC server: mutual TLS (in `permissive` mode also plaintext), TLS with a server certificate only,
- * or plaintext; a public listener has limits. grpc-js could listen itself, but it does not report failed
- * handshakes, has no port for both, does not reload renewed certificates, and does not limit connections.
+ * A port in front of a gRPC server: mutual TLS (in `permissive` mode also plaintext), TLS with a server certificate
+ * only, or plaintext; a public listener has limits. grpc-js could listen itself, but it does not report failed
+ * handshakes, cannot accept TLS and plaintext on one port, does not reload renewed certificates, and does not limit
+ * connections.
  */
 export class SecureListener {
   readonly #port: NetServer;
   readonly #security: RpcSecurity | ServerTls | Plaintext;
   readonly #limits: HandshakeLimits;
-  /** The connections that the gRPC server has. */
   readonly #time: Time;
+  /** The open connections that were passed to the gRPC server. */
   readonly #open = new Set<Socket>();
-  #noneIsOpen: (() => void) | undefined;
+  #onAllClosed: (() => void) | undefined;
 
   constructor(
     server: Server,
@@ -79,12 +80,12 @@ export class SecureListener {
     this.#time = time;
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
     const handOver = (socket: Socket) => {
-      // The handshake ended after `close`: nothing would end the connection later.
-      if (this.#noneIsOpen) return socket.destroy();
+      // The handshake ended after `close`, so nothing would close this connection later.
+      if (this.#onAllClosed) return socket.destroy();
       this.#open.add(socket);
       socket.once('close', () => {
         this.#open.delete(socket);
-        if (this.#open.size === 0) this.#noneIsOpen?.();
+        if (this.#open.size === 0) this.#onAllClosed?.();
       });
       inside.injectConnection(socket);
     };
@@ -114,14 +115,14 @@ export class SecureListener {
     const mutual = security.mode !== 'server';
     // A public listener already limits its connections.
     const handshakes = mutual ? new Handshakes(most) : undefined;
-    // With `rejectUnauthorized` Node would end the connection before its reason and address are known: peers are
-    // checked below.
-    const asked = { requestCert: mutual, rejectUnauthorized: false };
+    // With `rejectUnauthorized`, Node would close a rejected connection before its reason and address can be logged.
+    // Therefore `notAccepted` checks peers after the handshake.
+    const peerOptions = { requestCert: mutual, rejectUnauthorized: false };
     const contextOf = ({ cert, key, ca }: TlsMaterial) => ({
       ...{ cert, key, minVersion: 'TLSv1.2' as const },
-      // A resumed session is not checked against the peer's certificate or its authority: it would be accepted after
-      // both have expired. Without tickets, sessions need a store, which Node has only through its event resumeSession.
-      // A renegotiation (TLS 1.2) could change the certificate after the check.
+      // Disables session resumption: a resumed session would be accepted after the peer's certificate or its authority
+      // has expired. Sessions without tickets need a session store, which this server does not have. Disables
+      // renegotiation (TLS 1.2), which could change the certificate after the check.
       ...(mutual && {
         ca,
         secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
@@ -134,18 +135,18 @@ export class SecureListener {
       socket.destroy();
     };
     const tls: TlsServer = createTlsServer(
-      { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: withinMs },
+      { ...contextOf(files.current()), ...peerOptions, ALPNProtocols: ['h2'], handshakeTimeout: withinMs },
       (socket) => {
-        // The peer ended the connection after the handshake; HTTP/2 handles errors from then on.
+        // The peer may end the connection right after the handshake. Later errors are handled by HTTP/2.
         socket.on('error', () => {});
         handshakes?.ended(socket);
         const failure = mutual ? notAccepted(socket) : undefined;
         if (failure) return fail(failure, socket);
-        if (mutual) readOnce(socket);
+        if (mutual) cacheCertificate(socket);
         handOver(socket);
       },
     );
-    // Node only reports a handshake that takes too long, and leaves the connection open.
+    // Node reports a handshake that takes too long, but does not close its connection.
     tls.on('tlsClientError', (error, socket) => fail(failureOf(error), socket));
     files.onChange((material) => tls.setSecureContext(contextOf(material)));
     if (security.mode !== 'permissive') {
@@ -154,7 +155,7 @@ export class SecureListener {
     }
     return createServer({ noDelay: true }, (socket) => {
       handshakes?.began(socket);
-      sniff(
+      detectTls(
         socket,
         tls,
         withinMs,
@@ -169,7 +170,9 @@ export class SecureListener {
     });
   }
 
-  /** Logs failed handshakes by reason, rate-limited: everybody who reaches the port can cause them. */
+  /**
+   * Logs failed handshakes by reason. The log is rate-limited, because everybody who reaches the port can cause them.
+   */
   #failures(mutual: boolean, logger: Logger): (failure: HandshakeFailure, socket: TLSSocket) => void {
     const log = createGatheredLog(
       (fields) => {
@@ -195,15 +198,15 @@ export class SecureListener {
   }
 
   /**
-   * Accepts no more connections; the gRPC server owns the open ones. Resolves when all are closed: the gRPC server's
-   * shutdown does not wait for connections that it announced the end of before (maximum age, `beginDrain`), though calls on
-   * them may continue.
+   * Stops accepting connections. The gRPC server closes the open ones. Resolves when all are closed. This wait is
+   * needed, because the shutdown of the gRPC server does not wait for connections that have reached their maximum age
+   * or got a GOAWAY, although calls on them may continue.
    */
   close(): Promise<void> {
     this.#port.close();
     if (this.#security.mode !== 'plaintext') this.#security.files.close();
     return new Promise((resolve) => {
-      this.#noneIsOpen = resolve;
+      this.#onAllClosed = resolve;
       if (this.#open.size === 0) resolve();
     });
   }
@@ -212,7 +215,9 @@ export class SecureListener {
 /** Connections with an incomplete handshake. At the limit, a new connection replaces the oldest. */
 class Handshakes {
   readonly #most: number;
-  /** By peer, because the TLS socket differs from the accepted one; the oldest first. */
+  /**
+   * By the peer's address and port, because the TLS socket is another object than the accepted socket; oldest first.
+   */
   readonly #inProgress = new Map<string, Socket>();
 
   constructor(most: number) {
@@ -238,24 +243,27 @@ class Handshakes {
 }
 
 /**
- * Caches the peer's certificate: grpc-js reads and parses it for each call, which was 7 % of the processor time of
- * devices. The certificate cannot change, because renegotiation is disabled.
+ * Caches the peer's certificate on its socket. Without the cache, grpc-js parses the certificate for each call, which
+ * took 7 % of the processor time of devices. The certificate cannot change, because renegotiation is disabled.
  */
-function readOnce(socket: TLSSocket): void {
+function cacheCertificate(socket: TLSSocket): void {
   const certificate = socket.getPeerCertificate();
   socket.getPeerCertificate = (() => certificate) as TLSSocket['getPeerCertificate'];
 }
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
-/** Address of the peer. A socket that the peer has ended has lost it, but its parent socket, which Node keeps, has it. */
+/**
+ * Address of the peer. After the peer has closed a TLS socket, only its parent socket (internal to Node) has the
+ * address.
+ */
 function addressOf(socket: TLSSocket): string | undefined {
   return socket.remoteAddress ?? (socket as { readonly _parent?: Socket })._parent?.remoteAddress;
 }
 
 /**
  * A port that removes the PROXY header from the connections of trusted proxies, and passes all connections to `port`.
- * From other peers the header is invalid TLS and HTTP/2, so only trusted proxies can name a client address.
+ * From other peers, the header fails as invalid TLS or HTTP/2. So only trusted proxies can set a client address.
  */
 function behindProxies(
   port: NetServer,
@@ -273,7 +281,8 @@ function behindProxies(
     }
     takeProxyHeader(socket, withinMs, time).then(
       ({ address }) => {
-        if (address === undefined || connections.cameFrom(socket, address)) port.emit('connection', socket);
+        if (address === undefined || connections.countForClient(socket, address))
+          port.emit('connection', socket);
       },
       (error: Error) => {
         logger.debug({ peer: socket.remoteAddress, reason: error.message }, 'a proxy sent no PROXY header');
@@ -283,17 +292,23 @@ function behindProxies(
   });
 }
 
-/** Reads the first byte, puts it back, and hands the connection to TLS or to plaintext. */
-function sniff(socket: Socket, tls: TlsServer, withinMs: number, plaintext: () => void, time: Time): void {
-  const tooLong = time.setTimeout(() => socket.destroy(), withinMs);
-  tooLong.unref();
-  const gone = () => time.clearTimer(tooLong);
+/** Passes a connection to TLS or to `plaintext`, by its first byte, which stays readable. */
+function detectTls(
+  socket: Socket,
+  tls: TlsServer,
+  withinMs: number,
+  plaintext: () => void,
+  time: Time,
+): void {
+  const timer = time.setTimeout(() => socket.destroy(), withinMs);
+  timer.unref();
+  const clearTimer = () => time.clearTimer(timer);
   socket.on('error', () => {});
-  socket.once('close', gone);
+  socket.once('close', clearTimer);
   socket.once('readable', () => {
     const first: Buffer | null = socket.read();
     if (first === null) return;
-    gone();
+    clearTimer();
     socket.unshift(first);
     if (first[0] === handshakeRecord) tls.emit('connection', socket);
     else plaintext();

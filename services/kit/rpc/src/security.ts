@@ -37,14 +37,17 @@ export const rpcSecurityConfig = {
 
 /** Reports events of connections between services. */
 export interface SecurityObserver {
-  /** A call that its caller is not authorized to make. */
+  /** Reports a call that its caller is not authorized to make. */
   callRefused(method: string, caller: string): void;
-  /** A connection without TLS, accepted in `permissive` mode. */
+  /** Reports a connection without TLS, which was accepted in `permissive` mode. */
   plaintextAccepted(): void;
-  /** A connection that failed in the TLS handshake. */
+  /** Reports an incoming connection that failed in the TLS handshake. */
   handshakeFailed(): void;
-  /** A server at this address, called as `name`, whose certificate this process rejects, or which rejects this process's. */
-  serverNotAccepted(name: string, address: string, failure: HandshakeFailure): void;
+  /**
+   * Reports an outgoing connection that failed in the TLS handshake: one side rejected the certificate of the other.
+   * `name`: the expected name of the server.
+   */
+  clientHandshakeFailed(name: string, address: string, failure: HandshakeFailure): void;
 }
 
 /** Mutual TLS of one process, as a server and as a client. */
@@ -56,20 +59,20 @@ export interface RpcSecurity {
 }
 
 /** Logger, metrics registry and environment variables of a process. */
-export interface Surroundings {
+export interface ProcessContext {
   readonly logger: Logger;
   readonly metrics: Registry;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Reads the certificates that the configuration names. Undefined: the configuration selects plaintext. Throws
- * ConfigError if a file is missing or invalid. `own`: the components whose names the
- * certificate must have; none: any.
+ * Reads the certificate files of the configuration. Returns undefined if the configuration selects plaintext. Throws
+ * ConfigError if a file is missing or invalid. `own`: the components whose names the certificate must contain; without
+ * any, the names are not checked.
  */
 export function openRpcSecurity(
   config: ConfigOf<typeof rpcSecurityConfig>,
-  { logger, metrics, env }: Surroundings,
+  { logger, metrics, env }: ProcessContext,
   ...own: readonly Peer[]
 ): RpcSecurity | undefined {
   const mode = config.RPC_TLS_MODE;
@@ -105,7 +108,7 @@ function registerSecurityMetrics(
   files: CertificateFiles,
   logger: Logger,
 ): SecurityObserver {
-  const tellServer = createGatheredLog((fields) =>
+  const logServer = createGatheredLog((fields) =>
     logger.warn(fields, 'a connection to another service failed in its TLS handshake'),
   );
   const refused = new Counter({
@@ -136,6 +139,6 @@ function registerSecurityMetrics(
     callRefused: (method, caller) => refused.inc({ rpc_method: method, caller }),
     plaintextAccepted: () => plaintext.inc(),
     handshakeFailed: () => handshakes.inc(),
-    serverNotAccepted: (name, address, failure) => tellServer({ ...failure, name }, { peer: address }),
+    clientHandshakeFailed: (name, address, failure) => logServer({ ...failure, name }, { peer: address }),
   };
 }

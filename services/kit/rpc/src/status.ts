@@ -12,7 +12,7 @@ export const codeKey = 'x-error-code';
 const retryKey = 'x-retry-after-ms';
 const limitKey = 'x-reached-limit';
 
-/** DomainError → gRPC status: the catalogue's status, the public message, the stable code in the trailers. */
+/** Converts an error to a gRPC status: status by the catalogue, public message, and stable code in the trailers. */
 export function toStatus(error: unknown): Partial<StatusObject> {
   const e = toDomainError(error);
   const metadata = new Metadata();
@@ -22,12 +22,12 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   return { code: errorCatalogue[e.code].grpc as number as status, details: e.message, metadata };
 }
 
-/** Code of a call from a component that the method does not accept. */
+/** Error code of a call from a component that is not authorized to call the method. */
 export const callerRefused = 'caller_refused';
 
 /**
- * The status for a caller that is not authorized. The caller treats it as an unavailable service: an operator corrects the
- * wrong certificate, and until then the caller must not give up its work.
+ * The status for a caller that is not authorized. The caller treats it as an unavailable service and retries, until an
+ * operator corrects the wrong certificate.
  */
 export function refusedCaller(): Partial<StatusObject> {
   const metadata = new Metadata();
@@ -36,8 +36,8 @@ export function refusedCaller(): Partial<StatusObject> {
 }
 
 /**
- * How grpc-js reports that a connection broke or that there was none: without a code of the platform. CANCELLED: the
- * server ended the connection.
+ * The statuses by which grpc-js reports that a connection broke or that there was none; they have no code of the
+ * platform. CANCELLED: the server closed the connection.
  */
 const connectionLost: readonly status[] = [status.UNAVAILABLE, status.INTERNAL, status.CANCELLED];
 
@@ -46,7 +46,7 @@ export function isConnectionLost(error: ServiceError): boolean {
   return connectionLost.includes(error.code) && !error.metadata?.get(codeKey).length;
 }
 
-/** gRPC status → DomainError, by the stable code, else by the status. */
+/** Converts a gRPC status to a DomainError, by the stable code, or by the status if there is none. */
 export function fromStatus(error: ServiceError, method: string): DomainError {
   const code = error.metadata?.get(codeKey)[0]?.toString();
   const retryAfter = error.metadata?.get(retryKey)[0]?.toString();
@@ -71,7 +71,8 @@ export function fromStatus(error: ServiceError, method: string): DomainError {
       internal: `${method}: ${error.details}`,
       retryAfterMs: 1000,
     });
-  // No code of the platform: the connection broke, or an older peer that will soon be upgraded does not know the call.
+  // There is no code of the platform: the connection broke, or the peer is an older version without this RPC. Both are
+  // transient.
   return new DomainError('unavailable', 'A service cannot be reached.', {
     cause: error,
     internal: `${method}: ${error.details}`,

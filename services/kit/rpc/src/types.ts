@@ -13,7 +13,7 @@ export interface HandlerContext {
 }
 
 export interface CallOptions {
-  /** Every call has a deadline; milliseconds from now. */
+  /** Deadline of the call; milliseconds from now. Default: the client's default deadline. */
   readonly deadlineMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -21,7 +21,7 @@ export interface CallOptions {
 type UnaryInput<M> = M extends DescMethodUnary<infer I, DescMessage> ? I : never;
 type UnaryOutput<M> = M extends DescMethodUnary<DescMessage, infer O> ? O : never;
 
-/** A service's unary RPCs as functions: what a service implements. */
+/** The unary RPCs of a service as functions that the service implements. */
 export type Handlers<S extends DescService> = {
   [K in keyof S['method']]: (
     request: MessageShape<UnaryInput<S['method'][K]>>,
@@ -29,7 +29,7 @@ export type Handlers<S extends DescService> = {
   ) => Promise<MessageInitShape<UnaryOutput<S['method'][K]>>>;
 };
 
-/** A service's unary RPCs as functions: what a caller uses. Failures are DomainErrors. */
+/** The unary RPCs of a service as functions for its callers. They reject with DomainErrors. */
 export type Client<S extends DescService> = {
   [K in keyof S['method']]: (
     request: MessageInitShape<UnaryInput<S['method'][K]>>,
@@ -43,7 +43,7 @@ export interface RpcBinding {
   readonly handlers: Readonly<Record<string, (request: never, context: HandlerContext) => Promise<unknown>>>;
 }
 
-/** Ties handlers to their service description. */
+/** Combines handlers with the description of their service. */
 export function bind<S extends DescService>(service: S, handlers: Handlers<S>): RpcBinding {
   return { service, handlers: handlers as unknown as RpcBinding['handlers'] };
 }

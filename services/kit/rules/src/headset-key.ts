@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 
-/** A headset's signing key: the content of a key file. The private half is stored on the headset only. */
+/** The content of a headset's key file: its signing key. The private key is stored on the headset only. */
 export interface HeadsetKeyFile {
   /** IMEI, 15 digits. */
   readonly deviceId: string;
@@ -10,7 +10,7 @@ export interface HeadsetKeyFile {
   readonly privateKeyPem: string;
 }
 
-/** A new ES256 key pair: the content of the key file, and the public half, which is registered. */
+/** Generates an ES256 key pair. Returns the content of the key file, and the public key, which is registered. */
 export function generateHeadsetKey(deviceId: string): { file: HeadsetKeyFile; publicKeyPem: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });

@@ -6,7 +6,9 @@ import type { Filter, IndexDescription } from '@headset-cloud/store/operations.t
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { type SealedLocation, sealedFields } from './sealed/locations.ts';
 
-/** Caller of an operation, with the scope of its Idempotency-Key if it sent one (rule A19); a proto `Caller` is one. */
+/**
+ * Caller of an operation, with its Idempotency-Key and the key's scope, if any (rule A19). Matches the proto `Caller`.
+ */
 export interface IdempotentCaller {
   readonly clientId: string;
   readonly idempotency?: {
@@ -18,37 +20,37 @@ export interface IdempotentCaller {
   };
 }
 
-/** Data that can be stored: plain data; bigints, absent fields and texts survive unchanged. */
-export type Keepable =
+/** Data that can be stored as JSON and read back unchanged, including bigints and absent fields. */
+export type Storable =
   | string
   | number
   | bigint
   | boolean
   | null
   | undefined
-  | readonly Keepable[]
-  | { readonly [key: string]: Keepable };
+  | readonly Storable[]
+  | { readonly [key: string]: Storable };
 
 /** One call: the values that must be equal in a repeat, and the work, which is idempotent by these values. */
-export interface IdempotentCall<D extends Keepable, A extends Keepable> {
-  /** Generates ids and secrets. They have no effect before `work` uses them. */
+export interface IdempotentCall<D extends Storable, A extends Storable> {
+  /** Generates ids and secrets for `work`. Must have no effect itself. */
   draw(): Promise<D>;
   /**
-   * Does the work. Called again with the same `drawn` if the outcome of an earlier run is unknown (it still runs, or
-   * its process died). Two runs must take effect once and return the same answer. A DomainError below 500 means that
-   * this run has no effect. `conflict` means that `drawn` can never take effect in any run; the key is then released at
-   * once, so that the caller can repeat the call.
+   * Does the work. It runs again with the same `drawn` if the outcome of an earlier run is unknown, because the run has
+   * not ended or its process died. Two runs must take effect once and return the same answer. A DomainError with a
+   * status below 500 means that this run has no effect. `conflict` means that no run with `drawn` can take effect; the
+   * key is then released at once, so that the caller can repeat the call.
    */
   work(drawn: D): Promise<A>;
 }
 
 export interface Idempotency {
   /**
-   * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. Without a
-   * stored answer, the repeat runs `work` with the values that were generated first. Throws `idempotency_key_reused`
-   * for another body, and every error of `work`.
+   * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. If there is
+   * no stored answer, the repeat runs `work` with the values that the first run generated. Throws
+   * `idempotency_key_reused` for another body, and every error of `work`.
    */
-  run<D extends Keepable, A extends Keepable>(
+  run<D extends Storable, A extends Storable>(
     caller: IdempotentCaller | undefined,
     call: IdempotentCall<D, A>,
   ): Promise<A>;
@@ -72,7 +74,9 @@ export interface IdempotencyDocument {
   expiresAt: Date;
 }
 
-/** Declared by the service that owns the collection. The index is lazy: expiry is checked at read too. */
+/**
+ * For the service that owns the collection. The index deletes expired documents late, so reads check the expiry, too.
+ */
 export const idempotencyIndexes: IndexDescription[] = [
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];
@@ -80,7 +84,7 @@ export const idempotencyIndexes: IndexDescription[] = [
 const keepForMs = 24 * 60 * 60 * 1000;
 const purpose = (id: string) => `idempotency ${id}`;
 
-/** The sealed values of the collection; they expire after 24 hours, whether re-encrypted or not. */
+/** The location of the collection's sealed values. They expire after 24 hours, re-encrypted or not. */
 export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>): SealedLocation {
   return sealedFields(collection, {
     name: 'kept answers',
@@ -106,12 +110,12 @@ export function createIdempotency(options: {
   clock: Clock;
 }): Idempotency {
   const { collection, secrets, clock } = options;
-  const seal = (id: string, value: Keepable) =>
+  const seal = (id: string, value: Storable) =>
     Buffer.from(secrets.seal(encode(value), purpose(id))).toString('base64');
   const open = (id: string, sealed: string) =>
     decode(secrets.open(Buffer.from(sealed, 'base64'), purpose(id)));
 
-  /** The key's unexpired document; while it has no answer, this run is added to `runs`. */
+  /** Returns the key's unexpired document. If it has no answer yet, adds this run to `runs`. */
   async function join(id: string): Promise<IdempotencyDocument | undefined> {
     const found = await collection.findOne({ _id: id });
     if (!found) return undefined;
@@ -128,7 +132,7 @@ export function createIdempotency(options: {
     return joined ?? join(id);
   }
 
-  async function reserve(id: string, bodyHash: string, draw: () => Promise<Keepable>) {
+  async function reserve(id: string, bodyHash: string, draw: () => Promise<Storable>) {
     for (;;) {
       const found = await join(id);
       if (found) return found;
@@ -144,20 +148,21 @@ export function createIdempotency(options: {
         await collection.insertOne(document);
         return document;
       } catch (error) {
-        // Another caller with the same key was first: use the values that it drew.
+        // Another caller with the same key has stored its values first; the next iteration reads them.
         if (!isDuplicateKey(error)) throw error;
       }
     }
   }
 
-  /** Stores that this run has failed permanently: it cannot take effect later. */
+  /** Stores that this run has failed permanently and cannot take effect later. */
   async function withdraw(reservation: Reservation): Promise<void> {
     const unanswered = { ...sameReservation(reservation), answer: { $exists: false } };
     await collection.updateOne(unanswered, { $inc: { runs: -1 } });
     await collection.deleteOne({ ...unanswered, runs: { $lte: 0 } });
   }
 
-  async function keep(reservation: Reservation, answer: Keepable): Promise<Keepable> {
+  /** Stores the answer. Returns the first stored answer, which another run may have stored. */
+  async function store(reservation: Reservation, answer: Storable): Promise<Storable> {
     const { _id: id } = reservation;
     const kept = await collection.updateOne(
       { ...sameReservation(reservation), answer: { $exists: false } },
@@ -169,7 +174,7 @@ export function createIdempotency(options: {
   }
 
   return {
-    async run<D extends Keepable, A extends Keepable>(
+    async run<D extends Storable, A extends Storable>(
       caller: IdempotentCaller | undefined,
       call: IdempotentCall<D, A>,
     ): Promise<A> {
@@ -196,12 +201,12 @@ export function createIdempotency(options: {
         } else if (isFinal(error)) await withdraw(document);
         throw error;
       }
-      return (await keep(document, result)) as A;
+      return (await store(document, result)) as A;
     },
   };
 }
 
-/** True if the work certainly has no effect, now or later; after any other error it may have an effect. */
+/** True if the work certainly has no effect, now or later. After any other error, it may have an effect. */
 function isFinal(error: unknown): boolean {
   return error instanceof DomainError && errorCatalogue[error.code].http < 500;
 }
@@ -216,12 +221,12 @@ function sha256(text: string): string {
 
 const bigintTag = '$bigint';
 
-function encode(value: Keepable): string {
+function encode(value: Storable): string {
   return JSON.stringify({ value }, (_, v) => (typeof v === 'bigint' ? { [bigintTag]: String(v) } : v));
 }
 
-function decode(text: string): Keepable {
+function decode(text: string): Storable {
   const revive = (_: string, v: unknown) =>
     typeof v === 'object' && v !== null && bigintTag in v ? BigInt(String(v[bigintTag])) : v;
-  return (JSON.parse(text, revive) as { value?: Keepable }).value;
+  return (JSON.parse(text, revive) as { value?: Storable }).value;
 }

@@ -1,12 +1,12 @@
 import type { Store } from '@headset-cloud/store/types.ts';
 
 /**
- * How far one raise advances each number that other systems remember (ADR 0035): more than a platform issues between
- * a backup and its restore, and small enough that 2^53 is never reached.
+ * Amount by which one raise advances each number that other systems remember (ADR 0035). It is more than the numbers
+ * that a platform issues between a backup and its restore, and small enough that 2^53 is never reached.
  */
 export const raiseStep = 1_000_000_000;
 
-/** How far a database was raised after restores from a backup: one document; none before the first. */
+/** Amount by which a database was raised after restores from a backup. One document; none before the first restore. */
 interface RaisedDocument {
   _id: string;
   /** Sum of all raises; number sequences that restart begin above it. */
@@ -16,7 +16,7 @@ interface RaisedDocument {
 const collection = 'raised';
 const id = 'raised';
 
-/** Sum of all raises: numbers that the restored database does not know begin above it; 0 without a restore. */
+/** Returns the sum of all raises, 0 without a restore. Number sequences without a stored value begin above it. */
 export async function raisedBy(store: Store): Promise<number> {
   return (await store.collection<RaisedDocument>(collection).findOne({ _id: id }))?.by ?? 0;
 }
@@ -32,7 +32,7 @@ export interface Raising {
   readonly store: Store;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
-  /** True: only reports, and changes nothing. */
+  /** True: only returns the report, and changes nothing. */
   readonly dryRun: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Compares dotted versions part by part as numbers (rule A13): negative, 0 or positive as `a` is
- * older than, equal to or newer than `b`. Missing parts are 0; a part that is no number is compared
- * as text, after every number.
+ * Compares dotted versions part by part as numbers (rule A13). Returns a negative number if `a` is older than `b`, 0 if
+ * they are equal, a positive number if `a` is newer. Missing parts are 0. A part that is not a number is newer than
+ * every number, and compared with others of its kind as text.
  */
 export function compareVersions(a: string, b: string): number {
   const left = a.split('.');

@@ -5,14 +5,14 @@ export interface BackoffBounds {
   readonly maxMs: number;
 }
 
-/** The longest wait after a number of failures (from 1): first × 2^(failures − 1), at most max; milliseconds. */
+/** Returns the longest wait after this number of failures: firstMs × 2^(failures − 1), at most maxMs; milliseconds. */
 export function longestBackoffMs(failures: number, { firstMs, maxMs }: BackoffBounds): number {
   return Math.min(maxMs, firstMs * 2 ** Math.min(Math.max(failures, 1) - 1, 40));
 }
 
 /**
- * Exponential backoff with full jitter: a random wait between 0 and `longestBackoffMs`, so that many clients of a
- * recovered service do not call at the same time. `random` is in [0, 1).
+ * Exponential backoff with full jitter. Returns a random wait between 0 and `longestBackoffMs`, so that the clients of
+ * a recovered service do not all call at the same time. `random` is in [0, 1).
  */
 export function backoffMs(failures: number, bounds: BackoffBounds, random = Math.random()): number {
   return Math.round(random * longestBackoffMs(failures, bounds));

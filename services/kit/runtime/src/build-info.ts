@@ -1,4 +1,4 @@
 import kit from '../package.json' with { type: 'json' };
 
-/** The platform's version, of the package that all processes share. */
+/** Returns the platform's version: the version of this package, which all processes share. */
 export const platformVersion = (): string => kit.version;

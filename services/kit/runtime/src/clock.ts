@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Wall clock and monotonic clock, as a parameter, so that tests can set them. */
+/** Wall clock and monotonic clock. Code takes them as a parameter, so that tests can set the time. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Milliseconds since an arbitrary moment, never set back or forward: for durations and leases. A clock
-   * without this method is assumed never to step.
+   * Milliseconds since an arbitrary moment, for durations and leases. This time is never set back or forward. Without
+   * this method, the wall clock is used instead.
    */
   monotonicNow?(): number;
 }
 
 /** A started timer. */
 export interface Timer {
-  /** Lets the process end although the timer waits. */
+  /** Lets the process end while the timer is pending. */
   unref(): unknown;
 }
 
 /**
- * Both clocks and the timers. Code that measures a duration or waits takes this port, so that tests decide
- * when time passes (`testing/fake-time.ts`). The methods are those of Node.js with the same names.
+ * Both clocks and the timers. Code that waits or measures a duration takes this port, so that tests control the time
+ * (`testing/fake-time.ts`). The methods work like the functions of Node.js with the same names.
  */
 export interface Time extends Clock {
   monotonicNow(): number;
@@ -27,11 +27,11 @@ export interface Time extends Clock {
   setTimeout(callback: () => void, ms: number): Timer;
   /** Calls `callback` every `ms`. */
   setInterval(callback: () => void, ms: number): Timer;
-  /** Cancels a timer of either kind; does nothing after it ended, or without one. */
+  /** Cancels a timer or an interval. Has no effect for undefined, or after the timer has fired. */
   clearTimer(timer: Timer | undefined): void;
   /**
-   * Resolves after `ms`; rejects with an `AbortError` when `signal` aborts. With `ref: false` the process may
-   * end meanwhile.
+   * Resolves after `ms`; rejects with an `AbortError` when `signal` aborts. With `ref: false`, the process may end
+   * during the wait.
    */
   sleep(ms: number, options?: { readonly signal?: AbortSignal; readonly ref?: boolean }): Promise<void>;
 }

@@ -6,9 +6,9 @@ import { userText } from './user-text.ts';
 export interface ConfigKey<T> {
   /** Effect of the key, for the docs; one sentence. */
   readonly doc: string;
-  /** A valid value, shown when the given one is not. */
+  /** A valid value, which is shown if the given value is invalid. */
   readonly example: string;
-  /** Value when the variable is not set; undefined with `required` false means "absent". */
+  /** Value if the variable is not set. Without a default, a key that is not required is undefined. */
   readonly default?: T;
   readonly required?: boolean;
   /** Throws an Error whose message explains why the text is invalid. */
@@ -24,7 +24,7 @@ export interface ConfigKey<T> {
   productionCheck?(value: T): void;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
   readonly secret?: boolean;
-  /** A generated secret: in production it may not repeat a few characters. */
+  /** A generated secret. In production, its value must have several different characters. */
   readonly random?: true;
   /** Name in an earlier release. If only this name is set, the start fails: the value would be ignored. */
   readonly formerName?: string;
@@ -83,7 +83,7 @@ export function decimal<const O extends KeyOptions<number> & { min: number; max:
   };
 }
 
-/** true or false. */
+/** `true` or `false`. */
 export function boolean<const O extends KeyOptions<boolean>>(o: O) {
   return {
     ...o,
@@ -94,7 +94,7 @@ export function boolean<const O extends KeyOptions<boolean>>(o: O) {
   };
 }
 
-/** One of a few words. */
+/** One of the given words. */
 export function choice<const O extends KeyOptions<string> & { words: readonly string[] }>(o: O) {
   return {
     ...o,
@@ -107,7 +107,7 @@ export function choice<const O extends KeyOptions<string> & { words: readonly st
   };
 }
 
-/** Where to listen: host:port, port 0 lets the system choose. */
+/** Address of a listener. With port 0, the system chooses a free port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -118,7 +118,7 @@ export function addressText({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** host:port. */
+/** An address of the form host:port. */
 export function address<const O extends KeyOptions<ListenAddress>>(o: O) {
   return {
     ...o,
@@ -131,14 +131,14 @@ export function address<const O extends KeyOptions<ListenAddress>>(o: O) {
   };
 }
 
-/** One key that is wrong. */
+/** A problem of one key. */
 export interface ConfigProblem {
   readonly setting: string;
   /** Names the key, its problem and an example value; never contains a secret. */
   readonly reason: string;
 }
 
-/** A wrong configuration: names every bad key, its problem and an example. */
+/** Error for an invalid configuration. Contains every invalid key, its problem and an example. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly ConfigProblem[];
@@ -149,8 +149,8 @@ export class ConfigError extends Error {
   }
 }
 
-/** Minimum number of different characters; a random text of 16 characters or more has more in practice. */
-const leastOfRandom = 6;
+/** Minimum number of different characters in a random secret. A random text of 16 characters has more in practice. */
+const minDistinctCharacters = 6;
 
 /** Throws an Error with the reason if a value that is otherwise valid is not allowed in production. */
 function checkForProduction(k: ConfigKey<unknown>, raw: string, value: unknown): void {
@@ -164,7 +164,7 @@ function checkForProduction(k: ConfigKey<unknown>, raw: string, value: unknown):
   if (!k.secret) return;
   if (raw === k.example)
     throw new Error('is the example of the documentation, which is refused in production');
-  if (k.random && new Set(raw).size < leastOfRandom) {
+  if (k.random && new Set(raw).size < minDistinctCharacters) {
     throw new Error('repeats a few characters, which is refused in production: draw a random text');
   }
 }
@@ -181,9 +181,9 @@ function environmentProblem(env: Record<string, string | undefined>): ConfigProb
 }
 
 /**
- * Reads the specification from environment variables, once, into a frozen value. A secret may be
- * given as KEY_FILE, the path of a file that contains it. Throws a ConfigError that names every invalid key, also
- * an invalid NODE_ENV.
+ * Reads the keys of a specification from environment variables. Returns a frozen object. For a secret, KEY_FILE may
+ * give the path of a file that contains it. Throws a ConfigError that names every invalid key, including an invalid
+ * NODE_ENV.
  */
 export function readConfig<const S extends ConfigSpec>(
   spec: S,

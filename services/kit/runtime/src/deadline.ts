@@ -3,16 +3,16 @@ import { systemTime, type Time, type Timer } from './clock.ts';
 import { DomainError } from './errors.ts';
 
 /**
- * The deadline of the current caller (ADR 0022). The asynchronous context carries it, as it carries traces. Every call to
- * another service or to the database for this caller ends at the deadline, and none starts after the deadline. The
- * deadline is measured by the monotonic clock.
+ * The deadline of the current caller (ADR 0022), by the monotonic clock. The asynchronous context carries the deadline,
+ * as it carries traces. Every call to another service or to the database for this caller ends at the deadline, and no
+ * call starts after the deadline.
  */
 class Scope implements Waiter {
   readonly endsAtMs: number;
   readonly time: Time;
-  /** True after the caller has its answer: work that continues in the background no longer has a caller. */
+  /** True after the caller has its answer. Work that continues in the background then has no deadline. */
   over = false;
-  /** Callers that wait for a result, each by the function that rejects at the deadline. */
+  /** The functions that reject the pending calls of `limit` at the deadline. */
   readonly #waiting = new Set<(reason: DomainError) => void>();
   #timer: Timer | undefined;
 
@@ -30,8 +30,9 @@ class Scope implements Waiter {
   }
 
   /**
-   * The result of `work`, or `deadline_exceeded` at the deadline. All callers share one timer. A race against one
-   * promise of the deadline would keep memory for each call until the scope ends.
+   * Resolves as `work`, or rejects with `deadline_exceeded` at the deadline. All calls share one timer. `Promise.race`
+   * with a shared promise for the deadline is not used, because it would keep memory for each call until the scope
+   * ends.
    */
   limit<T>(work: Promise<T>): Promise<T> {
     if (this.endsAtMs === Number.POSITIVE_INFINITY) return work;
@@ -72,7 +73,7 @@ function currentTime(): Time {
   return current()?.time ?? systemTime;
 }
 
-/** Runs `work` for a caller that waits `ms` from now, or less if an outer caller does. */
+/** Runs `work` with a deadline `ms` from now, or with the current deadline if it is earlier. */
 export function withDeadline<T>(ms: number, work: () => Promise<T>, time: Time = currentTime()): Promise<T> {
   const waitsMs = Math.min(ms, timeLeft() ?? Number.POSITIVE_INFINITY);
   return inScope(new Scope(time.monotonicNow() + waitsMs, time), work);
@@ -86,7 +87,7 @@ async function inScope<T>(scope: Scope, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs `work` without a deadline: repeated or shared work must not end with the call that started it. */
+/** Runs `work` without a deadline. For repeated or shared work, which must not end with the call that started it. */
 export function withoutDeadline<T>(work: () => T): T {
   return scopes.run(undefined, work);
 }
@@ -97,34 +98,36 @@ export function timeLeft(): number | undefined {
   return endsAtMs === Number.POSITIVE_INFINITY ? undefined : endsAtMs - currentTime().monotonicNow();
 }
 
-/** Throws `deadline_exceeded` if the caller has given up, because the answer has no receiver. */
+/** Throws `deadline_exceeded` if the deadline has passed, because the caller no longer waits for the answer. */
 export function requireTime(): void {
   const left = timeLeft();
   if (left !== undefined && left <= 0) throw late();
 }
 
-/** The result of `work`, or `deadline_exceeded` at the deadline; the work itself continues. */
+/** Resolves as `work`, or rejects with `deadline_exceeded` at the deadline; the work itself continues. */
 export function untilDeadline<T>(work: Promise<T>): Promise<T> {
   const scope = current();
   return scope ? scope.limit(work) : work;
 }
 
-/** The deadline of an item that waits for a batch; none after its caller has the answer. */
+/** The deadline of an item that waits for a batch. */
 export interface Waiter {
+  /** True if the deadline has passed. */
   readonly gone: boolean;
+  /** The deadline; infinite without a deadline, or after the caller has its answer. */
   readonly untilMs: number;
-  /** Measures `untilMs`. */
+  /** The clock of `untilMs`. */
   readonly time: Time;
 }
 
-const patient: Waiter = { gone: false, untilMs: Number.POSITIVE_INFINITY, time: systemTime };
+const noDeadline: Waiter = { gone: false, untilMs: Number.POSITIVE_INFINITY, time: systemTime };
 
 /** The current caller's deadline, for an item that it puts into a queue. */
 export function waiter(): Waiter {
-  return current() ?? patient;
+  return current() ?? noDeadline;
 }
 
-/** Runs work that several callers wait for: its deadline is the latest of theirs. */
+/** Runs work that several callers wait for. Its deadline is the latest deadline of these callers. */
 export function forWaiters<T>(waiters: readonly Waiter[], work: () => Promise<T>): Promise<T> {
   let untilMs = 0;
   for (const one of waiters) untilMs = Math.max(untilMs, one.untilMs);

@@ -72,19 +72,19 @@ export class DomainError extends Error {
   }
 }
 
-/** The server's code for an operation that took longer than its maxTimeMS. */
+/** MongoDB's code for an operation that took longer than its maxTimeMS. */
 const maxTimeExpired = 50;
 /**
- * Codes that MongoDB would return again for the same command with the same documents: BadValue,
+ * Codes of permanent errors, which MongoDB would return again for the same command with the same documents: BadValue,
  * FailedToParse, TypeMismatch, ImmutableField, CannotCreateIndex, IndexOptionsConflict,
  * IndexKeySpecsConflict, DocumentValidationFailure, BSONObjectTooLarge, DuplicateKey.
  */
-const lastingServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 67, 85, 86, 121, 10334, 11000]);
+const permanentServerCodes: ReadonlySet<unknown> = new Set([2, 9, 14, 66, 67, 85, 86, 121, 10334, 11000]);
 
 /**
- * Codes of the operating system for a connection that broke or could not be opened. The driver passes them
- * on unchanged when a write waits for its socket (mongodb 7.9, `Connection.writeCommand`); S3, HTTP and
- * gRPC clients wrap them themselves.
+ * Codes of the operating system for a connection that broke or could not be opened. The MongoDB driver throws these
+ * errors unchanged if a write waits for its socket (mongodb 7.9, `Connection.writeCommand`). The clients for S3, HTTP
+ * and gRPC throw their own errors instead.
  */
 const brokenConnection: ReadonlySet<unknown> = new Set([
   ...['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
@@ -95,7 +95,7 @@ function isBrokenConnection(error: unknown): boolean {
   return error instanceof Error && brokenConnection.has((error as { code?: unknown }).code);
 }
 
-/** True for an error of the driver: its name has the common prefix, or is the name for calls interrupted by monitoring. */
+/** True for an error of the MongoDB driver. `PoolClearedOnNetworkError`: monitoring has interrupted the call. */
 function isOfDriver(name: string): boolean {
   return name.startsWith('Mongo') || name === 'PoolClearedOnNetworkError';
 }
@@ -111,16 +111,16 @@ export function isTransient(error: unknown): boolean {
   }
   if (isBrokenConnection(error)) return true;
   const name = error instanceof Error ? error.name : '';
-  if (!isOfDriver(name) || lastingServerCodes.has((error as { code?: unknown }).code)) return false;
+  if (!isOfDriver(name) || permanentServerCodes.has((error as { code?: unknown }).code)) return false;
   if (name === 'MongoBulkWriteError') {
-    // The driver reports every failed bulk with this error, even a broken connection. Only if the server
-    // rejected single writes would a retry be rejected again.
+    // The driver reports every failed bulk with this error, even a broken connection. The error is permanent only if
+    // the server has rejected single writes.
     return [(error as { writeErrors?: unknown }).writeErrors ?? []].flat().length === 0;
   }
   return !['MongoInvalidArgumentError', 'MongoAPIError'].includes(name);
 }
 
-/** True for work that was abandoned because it took too long: a smaller batch may succeed. */
+/** True if work was aborted because it took too long. A smaller batch may succeed. */
 export function isTooSlow(error: unknown): boolean {
   if (error instanceof DomainError && error.code === 'deadline_exceeded') return true;
   const { name, code, cause } = (error ?? {}) as { name?: unknown; code?: unknown; cause?: unknown };
@@ -130,8 +130,8 @@ export function isTooSlow(error: unknown): boolean {
 }
 
 /**
- * Converts anything thrown to a DomainError: driver errors, and connections that broke under the driver,
- * become `database_failed`, others `internal`.
+ * Converts any thrown value to a DomainError. Errors of the MongoDB driver and of broken connections become
+ * `database_failed`, other errors `internal`.
  */
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;

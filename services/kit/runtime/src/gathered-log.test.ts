@@ -7,9 +7,9 @@ beforeEach(() => {
   time = createFakeTime();
 });
 
-function gathered(mostKinds?: number, by: Time = time) {
+function gathered(maxKinds?: number, by: Time = time) {
   const lines: Fields[] = [];
-  const options = { everyMs: 1000, ...(mostKinds && { mostKinds }) };
+  const options = { everyMs: 1000, ...(maxKinds && { maxKinds }) };
   const log = createGatheredLog((fields) => lines.push(fields), options, by);
   return { lines, log };
 }

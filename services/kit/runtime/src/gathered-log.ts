@@ -5,8 +5,8 @@ import { systemTime, type Time } from './clock.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Logs an event. `kind`: fields that all events of the kind have in common, which each line contains.
- * `example`: fields of this event only (an address, a name).
+ * Logs an event. `kind`: fields that are equal for all events of one kind; each line contains them. `example`: fields
+ * of this event only (an address, a name).
  */
 export type GatheredLog = (kind: Fields, example: Fields) => void;
 
@@ -14,14 +14,14 @@ export interface GatheredLogOptions {
   /** Minimum time between two lines of one kind; milliseconds. */
   readonly everyMs?: number;
   /** Maximum number of kinds with their own lines; events of further kinds share lines. */
-  readonly mostKinds?: number;
+  readonly maxKinds?: number;
 }
 
-const defaults = { everyMs: 10_000, mostKinds: 50 };
+const defaults = { everyMs: 10_000, maxKinds: 50 };
 /** Maximum number of examples in a line. */
-const mostExamples = 3;
-/** Maximum length of a text in a line: texts may come from outside. */
-const mostCharacters = 200;
+const maxExamples = 3;
+/** Maximum length of a text in a line, because callers can choose texts. */
+const maxCharacters = 200;
 
 /** Events of one kind since its last line. */
 interface Gathered {
@@ -34,18 +34,18 @@ interface Gathered {
 /**
  * A rate-limited log for events that anybody can cause often, such as rejected calls. Writes the first event of a kind
  * at once, with its example. Then writes at most one line per `everyMs`, from a timer, with the `count` of the events
- * since the last line and a few `examples`. A kind without events for that long counts as new. Uses bounded memory,
- * whatever the fields are. `write` gets the fields of a line.
+ * since the last line and a few `examples`. A kind that had no events for `everyMs` counts as new. Uses bounded
+ * memory for any fields. `write` gets the fields of a line.
  */
 export function createGatheredLog(
   write: (fields: Fields) => void,
   options: GatheredLogOptions = {},
   time: Time = systemTime,
 ): GatheredLog {
-  const { everyMs, mostKinds } = { ...defaults, ...options };
+  const { everyMs, maxKinds } = { ...defaults, ...options };
   const kinds = new Map<string, Gathered>();
 
-  function wait(key: string, gathered: Gathered): void {
+  function writeLater(key: string, gathered: Gathered): void {
     const timer = time.setTimeout(() => {
       if (gathered.count === 0) {
         kinds.delete(key);
@@ -54,7 +54,7 @@ export function createGatheredLog(
       write({ ...gathered.kind, count: gathered.count, examples: [...gathered.examples.values()] });
       gathered.count = 0;
       gathered.examples.clear();
-      wait(key, gathered);
+      writeLater(key, gathered);
     }, everyMs);
     timer.unref();
   }
@@ -63,7 +63,7 @@ export function createGatheredLog(
     let kind = bounded(givenKind);
     let example = bounded(givenExample);
     let key = JSON.stringify(kind);
-    if (!kinds.has(key) && kinds.size >= mostKinds) {
+    if (!kinds.has(key) && kinds.size >= maxKinds) {
       // All events beyond the maximum number of kinds share one entry.
       example = { ...kind, ...example };
       kind = {};
@@ -73,12 +73,12 @@ export function createGatheredLog(
     if (!found) {
       const gathered: Gathered = { kind, count: 0, examples: new Map() };
       kinds.set(key, gathered);
-      wait(key, gathered);
+      writeLater(key, gathered);
       write({ ...kind, ...example });
       return;
     }
     found.count += 1;
-    if (found.examples.size < mostExamples) found.examples.set(JSON.stringify(example), example);
+    if (found.examples.size < maxExamples) found.examples.set(JSON.stringify(example), example);
   };
 }
 
@@ -87,7 +87,7 @@ function bounded(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      typeof value === 'string' && value.length > mostCharacters ? `${cut(value, mostCharacters)}…` : value,
+      typeof value === 'string' && value.length > maxCharacters ? `${cut(value, maxCharacters)}…` : value,
     ]),
   );
 }

@@ -5,12 +5,13 @@ import { systemTime, type Time } from './clock.ts';
 import { addressText, type ListenAddress } from './config.ts';
 
 /**
- * Makes an HTTP server listen and returns its port. The server's request listeners, registered before, get every target
- * in origin form. If the server cannot listen, the error says how to fix it; `key` is the address's configuration key.
+ * Makes an HTTP server listen and returns its port. The request listeners must be registered before; they get every
+ * target in origin form. If the server cannot listen, the error explains how to fix it. `key`: the setting of the
+ * address.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress, key: string): Promise<number> {
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
-    // A listener for one of the other two events changes the default behaviour of Node.js.
+    // Adds no first listener for `checkContinue` or `checkExpectation`, which would change Node's default behavior.
     if (server.listenerCount(event) > 0) server.prependListener(event, useOriginForm);
   }
   server.listen(port, host);
@@ -35,11 +36,11 @@ function useOriginForm(request: IncomingMessage): void {
   if (!absolute) return;
   const [, host = '', rest = ''] = absolute;
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
-  // Without the header the request stays invalid.
+  // A request without Host stays invalid, so no header is added.
   if (request.headers.host !== undefined) request.headers.host = host;
 }
 
-/** The port that a server listens on; 0 when it does not. */
+/** The port on which a server listens; 0 if it does not listen. */
 export function portOf(server: Server | undefined): number {
   return (server?.address() as AddressInfo | null)?.port ?? 0;
 }
@@ -53,12 +54,12 @@ export async function closeNow(server: Server | undefined): Promise<void> {
   await closed;
 }
 
-/** How often connections that became idle are closed; milliseconds. */
+/** Interval at which idle connections are closed during a stop; milliseconds. */
 const idleCheckMs = 100;
 
 /**
- * Stops accepting connections and closes each one when its requests are answered; closes what is left after `forMs`.
- * Resolves when all are closed.
+ * Stops accepting connections, and closes each connection when its requests are answered. After `forMs`, closes the
+ * other connections. Resolves when all connections are closed.
  */
 export async function closeWithin(
   server: Server | undefined,

@@ -1,11 +1,11 @@
 import { systemTime, type Time, type Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
 
-/** An unavailable external dependency of a process that is ready: everything that works without it continues. */
+/** An unavailable external dependency of a process that stays ready, because other work continues without it. */
 export interface Warning {
-  /** The problem, for programs: `storage_unavailable`. */
+  /** Identifier of the problem, for example `storage_unavailable`. */
   readonly name: string;
-  /** The problem, its location and its cause; for operators. */
+  /** Description for operators: the problem, its location and its cause. */
   readonly message: string;
 }
 
@@ -14,33 +14,35 @@ export interface Component {
   readonly name: string;
   start(): Promise<void>;
   /**
-   * Stops the component; resolves when it has released everything. `forMs`: time limit, milliseconds; the component
-   * aborts unfinished work then. Without it the component uses its own limit.
+   * Stops the component; resolves when it has released everything. `forMs`: time limit after which the component aborts
+   * unfinished work; milliseconds. Default: the component's own limit.
    */
   stop(forMs?: number): Promise<void>;
   /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
   notReady?(): string | undefined;
-  /** For `ctl status`. Does not affect readiness: the dependency is unavailable for every instance. */
+  /**
+   * Warnings for `ctl status`. They do not affect readiness, because the dependency is unavailable for every instance.
+   */
   warnings?(): readonly Warning[];
-  /** Called before the process stops: asks callers to use another instance, and continues to serve. */
+  /** Called before the process stops. Makes callers switch to other instances, and continues to serve. */
   beginDrain?(): void;
 }
 
-/** Share of its stop time that a component receives as its limit; the rest is for aborting unfinished work. */
+/** Part of its stop time that a component gets as its limit. The rest is for aborting unfinished work. */
 const limitShare = 0.9;
 
 /**
- * Stop time of the first of `count` components that share `leftMs`: a share that no other component can use up, and
- * half of the time beyond all shares.
+ * Returns the stop time of the next component, where `count` components share `leftMs`. Each component has a minimum,
+ * which the components before it cannot use up. The next component also gets half of the time beyond all minimums.
  */
 function stopTimeMs(leftMs: number, count: number, graceMs: number, total: number): number {
-  const ownMs = Math.min(graceMs / (4 * total), leftMs / count);
-  return ownMs + (leftMs - ownMs * count) / (count > 1 ? 2 : 1);
+  const minimumMs = Math.min(graceMs / (4 * total), leftMs / count);
+  return minimumMs + (leftMs - minimumMs * count) / (count > 1 ? 2 : 1);
 }
 
 /**
- * Starts components in order and stops them in reverse, all within one deadline: not ready, for a time →
- * stop accepting → drain → consumers → stores → telemetry (ADR 0021).
+ * Starts components in order and stops them in reverse order, within one deadline. A stop has these steps: report not
+ * ready for a time, stop accepting, finish calls, stop consumers, close stores, stop telemetry (ADR 0021).
  */
 export class Lifecycle {
   readonly #logger: Logger;
@@ -53,8 +55,8 @@ export class Lifecycle {
   #complete = false;
 
   /**
-   * `stopDelayMs`: how long all components continue serving, not ready, before they stop. `stopGraceMs`: how long
-   * all of them together may then take to stop. `waitsFor`: what an unfinished start waits for.
+   * `stopDelayMs`: time in which all components continue to serve, not ready, before they stop. `stopGraceMs`: time
+   * limit for stopping all components after that. `waitsFor`: returns what an unfinished start waits for.
    */
   constructor(
     logger: Logger,
@@ -69,8 +71,7 @@ export class Lifecycle {
   }
 
   /**
-   * Starts one component; when that fails, all components started before it are stopped and the error is
-   * thrown.
+   * Starts one component. If the start fails, stops all components that were started before, and throws the error.
    */
   async start(component: Component): Promise<void> {
     try {
@@ -82,7 +83,7 @@ export class Lifecycle {
     }
   }
 
-  /** Everything has been started: from now on the process may be ready. */
+  /** Called when all components have been started. From now on, the process may report ready. */
   complete(): void {
     this.#complete = true;
   }

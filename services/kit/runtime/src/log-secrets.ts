@@ -1,15 +1,15 @@
 /** Names of fields whose values are never written to a log. */
 export const secretFields = ['authorization', 'authenticationKey', 'clientSecret', 'body'] as const;
 
-/** Replaces such a value in a log line. */
+/** Text that replaces the value of a secret field. */
 export const censor = '[redacted]';
 
-/** Maximum depth below a line's own fields at which these names are replaced. */
-const depth = 4;
+/** Maximum depth below the fields of a line at which secret fields are masked. */
+const maxDepth = 4;
 
 /**
- * Returns the fields of a line without the values of `secretFields` below them; pino censors the top-level fields. Most
- * lines have only texts and numbers, which stay unchanged. `err` is masked after its serialization.
+ * Masks `secretFields` below the top-level fields of a log line; pino masks the top-level fields itself. Most lines
+ * have only texts and numbers and are returned unchanged. `err` is masked after its serialization.
  */
 export function maskFields(fields: Record<string, unknown>): Record<string, unknown> {
   let masked: Record<string, unknown> | undefined;
@@ -24,8 +24,8 @@ export function maskFields(fields: Record<string, unknown>): Record<string, unkn
   return masked ?? fields;
 }
 
-/** Returns the value itself, or a copy without the values of `secretFields`. */
-export function maskSecrets(value: unknown, levels = depth): unknown {
+/** Returns a copy with masked `secretFields`, or the value itself if it has none. */
+export function maskSecrets(value: unknown, levels = maxDepth): unknown {
   if (typeof value !== 'object' || value === null || levels === 0) return value;
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === 'function') return maskSecrets(toJSON.call(value), levels - 1);

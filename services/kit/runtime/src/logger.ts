@@ -7,16 +7,19 @@ import { censor, maskFields, maskSecrets, secretFields } from './log-secrets.ts'
 
 export type { Logger };
 
-/** Maximum number of buffered characters while the log is not read; further lines are dropped, so that a stuck collector does not stop the process. */
-const mostWaiting = 8 * 1024 * 1024;
+/**
+ * Maximum number of buffered characters while the log is not read. Further lines are dropped, so that a log collector
+ * that hangs does not stop the process.
+ */
+const maxBuffered = 8 * 1024 * 1024;
 
-/** Time that lines may wait so that several are written together; milliseconds. Lost if the process is killed. */
+/** Time that lines wait so that several are written together; milliseconds. A killed process loses these lines. */
 const gatherMs = 10;
 /** Maximum number of characters in one write. */
-const mostGathered = 16 * 1024;
+const maxGathered = 16 * 1024;
 
-/** Time that a stopping process waits for the reader of its log; milliseconds. */
-const mostAtEndMs = 1000;
+/** Maximum time that a stopping process waits until its log is read; milliseconds. */
+const maxFlushMs = 1000;
 
 /**
  * JSON logs with the trace's ids (rule C18). Callers log ids and outcomes, never bodies, keys or
@@ -26,7 +29,7 @@ export function createLogger(options: {
   service?: string;
   level: string;
   destination?: number;
-  /** Gets headset_log_lines_dropped_total. */
+  /** Registry for headset_log_lines_dropped_total; absent: the metric is not registered. */
   metrics?: Registry;
 }): Logger {
   const destination = openDestination(options.destination ?? 1);
@@ -54,7 +57,7 @@ export function createLogger(options: {
     },
     destination,
   );
-  // pino's formatter of bindings does not see those of a child.
+  // Masks the bindings of child loggers here, because pino does not pass them to its formatter.
   const { child } = logger;
   logger.child = function (this: Logger, bindings: Bindings, options?: ChildLoggerOptions) {
     return child.call(this, maskFields(bindings), options as undefined);
@@ -65,27 +68,27 @@ export function createLogger(options: {
 type Destination = ReturnType<typeof pino.destination>;
 const destinations = new Set<WeakRef<Destination>>();
 
-/** Called when a process ends: resolves when all lines are written or cannot be written; after one second at most. */
+/** Called when a process ends. Resolves when all lines are written or have failed, after one second at most. */
 export async function flushLogs(): Promise<void> {
   const open = [...destinations].flatMap((reference) => reference.deref() ?? []);
   const flushed = open.map((destination) => new Promise<void>((done) => destination.flush(() => done())));
-  await Promise.race([Promise.all(flushed), delay(mostAtEndMs)]);
+  await Promise.race([Promise.all(flushed), delay(maxFlushMs)]);
 }
 
 /**
- * Keeps a line that cannot be written (a full disk) until the next write. pino's own destination would end the
- * process, and would retry without end when the process stops.
+ * Opens a destination that keeps lines that cannot be written (full disk) until the next write. pino's own destination
+ * would end the process, and at a stop would retry without end.
  */
 function openDestination(fd: number): Destination {
   let untilMs = Number.POSITIVE_INFINITY;
   let failing = false;
   const retryEAGAIN = () => Date.now() < untilMs;
-  // Lines are written at once, as without minLength; but without minLength, flush does not wait.
+  // `minLength: 1` writes lines at once, like the default. With the default, `flush` would not wait for the writes.
   const destination = pino.destination({
     fd,
     sync: false,
     minLength: 1,
-    maxLength: mostWaiting,
+    maxLength: maxBuffered,
     retryEAGAIN,
   });
   destination.on('error', () => {
@@ -108,7 +111,7 @@ function openDestination(fd: number): Destination {
   };
   destination.write = (line) => {
     gathered += line;
-    if (gathered.length >= mostGathered) passOn();
+    if (gathered.length >= maxGathered) passOn();
     else timer ??= setTimeout(passOn, gatherMs).unref();
     return true;
   };
@@ -118,7 +121,7 @@ function openDestination(fd: number): Destination {
   };
   destination.flushSync = () => {
     if (failing) return;
-    untilMs = Date.now() + mostAtEndMs;
+    untilMs = Date.now() + maxFlushMs;
     try {
       flushSync();
       writeWhole(fd, gathered, untilMs);
@@ -132,7 +135,7 @@ function openDestination(fd: number): Destination {
   return destination;
 }
 
-/** Writes a text at once. Throws if it cannot be written, or if the log is not read until `untilMs`. */
+/** Writes a text synchronously. Throws if it cannot be written, or if the log is not read before `untilMs`. */
 function writeWhole(fd: number, text: string, untilMs: number): void {
   let rest: Uint8Array = Buffer.from(text);
   while (rest.length > 0) {
@@ -145,4 +148,5 @@ function writeWhole(fd: number, text: string, untilMs: number): void {
   }
 }
 
+/** Memory that never changes, for a synchronous wait by `Atomics.wait`. */
 const pause = new Int32Array(new SharedArrayBuffer(4));

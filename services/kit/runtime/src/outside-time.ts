@@ -1,7 +1,7 @@
-/** Why a time from outside is not used: before it was possible, or after it arrived. */
+/** Why an external time is not used: it is before the event was possible, or after the time arrived. */
 export type Implausible = 'past' | 'future';
 
-/** When a time from outside is plausible; milliseconds since 1970. */
+/** The range of plausible times; milliseconds since 1970. */
 export interface PlausibleTimes {
   /** The event cannot have happened earlier; absent: not known. */
   readonly notBeforeMs?: number | undefined;
@@ -10,8 +10,8 @@ export interface PlausibleTimes {
 }
 
 /**
- * Returns why a time from outside is not plausible, undefined if it is (rule A24). The clock outside may be years
- * behind or ahead.
+ * Returns why an external time is not plausible; undefined if it is plausible (rule A24). An external clock may be
+ * wrong by years.
  */
 export function implausible(
   atMs: number,
@@ -22,8 +22,8 @@ export function implausible(
 }
 
 /**
- * Returns a time from outside, or the arrival if that time is absent (0) or not plausible (rule A24).
- * `onReplaced` is called for a time that was given and is not used.
+ * Returns an external time, or its arrival time if the external time is absent (0) or not plausible (rule A24).
+ * `onReplaced` is called for a time that is present but not plausible.
  */
 export function plausibleTime(
   atMs: number,

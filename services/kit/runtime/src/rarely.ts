@@ -8,7 +8,7 @@ export function rarely(clock: Clock, everyMs: number, work: () => Promise<void>)
   let doneAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
     const sinceMs = monotonicMs(clock) - doneAtMs;
-    // Below 0: a clock without a monotonic time was set back.
+    // Negative if a clock without monotonic time was set back.
     if (sinceMs >= 0 && sinceMs < everyMs) return;
     const beganAtMs = monotonicMs(clock);
     await work();

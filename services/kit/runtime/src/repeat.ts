@@ -12,9 +12,9 @@ export interface Repetition {
 }
 
 /**
- * Runs `work` every `intervalMs`, never concurrently with itself, and again at once while it finds
- * something to do (it returns more than 0). A failure is logged, and the work runs again at the next
- * interval. The timer does not keep the process alive.
+ * Runs `work` every `intervalMs`, one run at a time. Runs it again at once while it returns more than 0, which means
+ * that more work may be waiting. A failure is logged, and `work` runs again at the next interval. The timer does not
+ * keep the process alive.
  */
 export function repeat(
   name: string,
@@ -32,7 +32,7 @@ export function repeat(
     try {
       do {
         woken = false;
-        // A run that a call has woken must not inherit the call's deadline.
+        // `wake` may be called within a call, whose deadline must not apply to the run.
         while (!stopped && (await withoutDeadline(work)) > 0) {
           // More is waiting.
         }

@@ -8,11 +8,11 @@ export interface SecretBox {
   open(sealed: Uint8Array, purpose: string): string;
 }
 
-/** A secret box with key ids, which reveal nothing about the keys. */
+/** A secret box with several keys. The ids of the keys reveal nothing about the keys. */
 export interface SecretKeys extends SecretBox {
-  /** The key that seals. */
+  /** Id of the key that seals. */
   readonly sealing: string;
-  /** The keys that only open. */
+  /** Ids of the keys that only open. */
   readonly others: readonly string[];
   /** Returns the id of the key that opens the value; undefined: no key does. */
   keyOf(sealed: Uint8Array, purpose: string): string | undefined;
@@ -20,10 +20,14 @@ export interface SecretKeys extends SecretBox {
   isCurrent(sealed: Uint8Array, purpose: string): boolean;
 }
 
-/** Returns the key id in a value sealed while there were several keys; undefined: the value has no key id. */
+/**
+ * Returns the key id in a sealed value; undefined: the value has no key id, because there was one key when it was
+ * sealed.
+ */
 export function namedKey(sealed: Uint8Array): string | undefined {
   const data = bytesOf(sealed);
-  if (data.length < markBytes + plainBytes || !data.subarray(0, mark.length).equals(mark)) return undefined;
+  if (data.length < markBytes + overheadBytes || !data.subarray(0, mark.length).equals(mark))
+    return undefined;
   return data.subarray(mark.length, markBytes).toString('hex');
 }
 
@@ -32,17 +36,21 @@ export function keyIdOf(secret: string): string {
   return digest('headset-cloud key id v1\0', secret).subarray(0, idBytes).toString('hex');
 }
 
-/** Prefix of a sealed value with a key id; a nonce has this prefix by chance once in 16 million. */
+/**
+ * Prefix of a sealed value with a key id. One in 16 million nonces, which begin other values, has this prefix by
+ * chance.
+ */
 const mark = Buffer.from('HC\x01', 'latin1');
 const idBytes = 6;
 const markBytes = mark.length + idBytes;
 const nonceBytes = 12;
 const tagBytes = 16;
-const plainBytes = nonceBytes + tagBytes;
+/** Length of a sealed empty text without a key id. */
+const overheadBytes = nonceBytes + tagBytes;
 
 /**
- * `secret`: at least 32 characters of high entropy, the platform's SECRET_KEY, which seals. `others`: keys that
- * only open. Without others a sealed value has no key id, so that release 0.1.0 can read it (ADR 0039).
+ * Creates a secret box. `secret`: the key that seals, SECRET_KEY, at least 32 random characters. `others`: keys that
+ * only open. Without `others`, sealed values have no key id, so that release 0.1.0 can read them (ADR 0039).
  */
 export function createSecretBox(secret: string, others: readonly string[] = []): SecretKeys {
   const keys = new Map([secret, ...others].map((one) => [keyIdOf(one), keyFrom(one)]));
@@ -106,7 +114,7 @@ export function secretKeysOf(config: {
 }
 
 function decrypt(key: Buffer, data: Buffer, purpose: string): string | undefined {
-  if (data.length < plainBytes) return undefined;
+  if (data.length < overheadBytes) return undefined;
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, nonceBytes)).setAAD(
       Buffer.from(purpose),

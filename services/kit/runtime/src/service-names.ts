@@ -1,4 +1,4 @@
-/** The platform's services; the names stand in logs, metrics, databases and addresses. */
+/** The platform's services, by their names in logs, metrics, databases and addresses. */
 export const serviceNames = [
   'devices',
   'transactions',

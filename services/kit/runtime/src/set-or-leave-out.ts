@@ -1,8 +1,8 @@
 import type { Gauge } from 'prom-client';
 
 /**
- * Sets a gauge to a value from a store. If the store does not answer, only this value is missing, not the metrics of the
- * whole process; readiness reports the store (rule C18).
+ * Sets a gauge to a value from a store. If the store does not answer, removes only this value, so that the other
+ * metrics of the process are still exported (rule C18). Readiness reports the unavailable store.
  */
 export async function setOrLeaveOut<Label extends string>(
   gauge: Gauge<Label>,
@@ -16,7 +16,7 @@ export async function setOrLeaveOut<Label extends string>(
   }
 }
 
-/** The same for a gauge with labels from a store: removes values that the store no longer returns. */
+/** Sets a gauge whose labels and values are from a store. Removes values that the store no longer returns. */
 export async function setAllOrLeaveOut<Label extends string>(
   gauge: Gauge<Label>,
   values: () => Promise<Iterable<readonly [labels: Record<Label, string>, value: number]>>,
@@ -30,7 +30,7 @@ export async function setAllOrLeaveOut<Label extends string>(
   }
 }
 
-/** Queries a store once for all gauges of a scrape. */
+/** Returns a function that shares one running `read` among concurrent callers, for example all gauges of a scrape. */
 export function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined;
   return () => {

@@ -3,12 +3,12 @@ import { errorText } from './error-text.ts';
 import { DomainError, isTransient } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** Thrown by every wait if the process stops before its start is complete. */
+/** Error of every wait of the start if the process stops before the start is complete. */
 export class StartStoppedError extends Error {
   override readonly name = 'StartStoppedError';
 }
 
-/** State of the start, for work in it that may take long. */
+/** State of the start, for long work during the start. */
 export interface Starting {
   /** Aborted with a StartStoppedError when the process stops. */
   readonly signal: AbortSignal;
@@ -24,8 +24,8 @@ export interface StartUp extends Starting {
   /** Resolves with the result of `work` once it succeeds; an error that is not transient is thrown. */
   retry<T>(what: string, work: () => Promise<T>): Promise<T>;
   /**
-   * The current work of the start, or the dependency it waits for with the number of tries and the reason; undefined if
-   * neither takes long.
+   * Returns the current work of the start, or the dependency for which it waits, with the number of tries and the
+   * reason. Undefined if there is neither.
    */
   waitsFor(): string | undefined;
   /** Ends every current and later wait with a StartStoppedError. */
@@ -40,11 +40,11 @@ export function createStartUp(logger: Logger, time: Time = systemTime): StartUp 
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {});
   const stopping = new AbortController();
-  let now: string | undefined;
+  let currentWork: string | undefined;
   return {
     signal: stopping.signal,
     doing(what) {
-      now = what;
+      currentWork = what;
     },
     async retry(what, work) {
       for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
@@ -68,8 +68,9 @@ export function createStartUp(logger: Logger, time: Time = systemTime): StartUp 
       }
     },
     waitsFor() {
-      // The start may first wait for a step of another process and then run the step itself.
-      if (now) return now;
+      // The current work takes precedence: a wait for the same step, which another process ran, may still be in
+      // `waiting`.
+      if (currentWork) return currentWork;
       const [first] = waiting;
       if (!first) return undefined;
       const [what, { tries, reason }] = first;

@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-export { SpanKind };
+export { SpanKind, SpanStatusCode };
 
 const tracer = trace.getTracer('headset-cloud');
 
@@ -27,7 +27,7 @@ export function contextFrom(traceparent: string | undefined): Context {
 }
 
 /**
- * Runs the handler of a call in a server span. Only calls of a trace get a span: otherwise each call of a
+ * Runs the handler of a call in a server span. Used only for calls that belong to a trace. Otherwise each call of a
  * sweeper or stream would start a separate, useless trace.
  */
 export function inRpcSpan<T>(

@@ -5,9 +5,9 @@ import type { Component } from './lifecycle.ts';
 type Reader = NonNullable<NonNullable<ConstructorParameters<typeof NodeSDK>[0]>['metricReaders']>[number];
 
 /**
- * OpenTelemetry (rule C18), configured by its standard variables. It is off and costs nothing while no
- * exporter is set (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER). `metrics` gets
- * headset_trace_spans_dropped_total.
+ * OpenTelemetry (rule C18), configured by its standard environment variables. Without an exporter
+ * (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_TRACES_EXPORTER) it is off and costs
+ * nothing. Registers headset_trace_spans_dropped_total with `metrics`.
  */
 export function createTracing(
   serviceName: string,
@@ -15,7 +15,7 @@ export function createTracing(
   metrics: Registry,
 ): Component {
   let stop: (() => Promise<void>) | undefined;
-  const wanted =
+  const isEnabled =
     env['OTEL_SDK_DISABLED'] !== 'true' &&
     Boolean(
       env['OTEL_EXPORTER_OTLP_ENDPOINT'] ||
@@ -25,14 +25,14 @@ export function createTracing(
   return {
     name: 'tracing',
     async start() {
-      if (!wanted) return;
+      if (!isEnabled) return;
       // Loaded only when tracing is on, because it costs memory and half a second.
       const { NodeSDK } = await import('@opentelemetry/sdk-node');
       // Enables the SDK's own metrics, which count the dropped spans.
       process.env['OTEL_NODE_EXPERIMENTAL_SDK_METRICS'] = 'true';
       const sdk = new NodeSDK({
         serviceName: env['OTEL_SERVICE_NAME'] ?? serviceName,
-        // No other metrics are OpenTelemetry's.
+        // Reads only the number of dropped spans. All other metrics of the platform are registered with prom-client.
         metricReaders: [countDropped(metrics)],
       });
       sdk.start();
@@ -76,7 +76,7 @@ function countDropped(metrics: Registry): Reader {
       producer = made;
     },
     collect: () => producer?.collect() ?? Promise.reject(new Error('the SDK has not started')),
-    // The SDK's defaults: its own choice for each instrument, and sums since its start.
+    // The defaults of the SDK: AggregationType.DEFAULT, and AggregationTemporality.CUMULATIVE (sums since the start).
     selectAggregation: () => ({ type: 0 }),
     selectAggregationTemporality: () => 1,
     selectCardinalityLimit: () => 2000,

@@ -4,9 +4,9 @@ import type { FindOptions } from './operations.ts';
 import type { StoreCollection, StoreCursor } from './types.ts';
 
 /**
- * A collection with operations that end at the deadline of the current call (ADR 0022): the
- * server aborts them (`maxTimeMS`), the caller stops waiting, and none begins after the deadline. Without a
- * deadline nothing is added.
+ * Decorates a collection so that its operations end at the deadline of the current call (ADR 0022). At the deadline,
+ * the server aborts an operation (`maxTimeMS`) and the caller stops waiting. No operation starts after the deadline.
+ * Without a deadline, the operations are unchanged.
  */
 export function bounded<T extends Document>(inner: StoreCollection<T>): StoreCollection<T> {
   return {
@@ -40,12 +40,13 @@ function limitOf(left: number | undefined): Limit {
   return left === undefined ? undefined : { maxTimeMS: Math.max(1, Math.ceil(left)) };
 }
 
+/** Runs an operation until the deadline of the current call. */
 async function within<R>(start: (limit: Limit) => Promise<R>): Promise<R> {
   requireTime();
   return untilDeadline(start(limitOf(timeLeft())));
 }
 
-/** A query with its own `maxTimeMS` keeps it. */
+/** Decorates a query in the same way. A query with its own `maxTimeMS` keeps it. */
 function boundedCursor<R>(start: (limit: Limit) => StoreCursor<R>, options?: FindOptions): StoreCursor<R> {
   const open = () => {
     requireTime();

@@ -4,10 +4,10 @@ import type { Document, WithId } from 'mongodb';
 import type { Filter, FindOptions, Update } from './operations.ts';
 import type { StoreCollection } from './types.ts';
 
-/** A command that has taken this long may hang: the next command starts concurrently; milliseconds. */
+/** Time after which a command may hang, so that the next command starts concurrently; milliseconds. */
 const concurrentAfterMs = 50;
 
-/** Batches of a store: where each is a round trip, few and large ones. */
+/** Returns the limits of batches for a store: few and large batches if each is a network round trip. */
 export const batchLimits = ({
   batchesAtOnce,
 }: Pick<StoreCollection<Document>, 'batchesAtOnce'>): BatchLimits => ({
@@ -41,8 +41,8 @@ export function coalescedReader<T extends Document & { _id: string }>(
 }
 
 /**
- * Batches concurrent single writes. `one` makes a single write; `many` makes an unordered bulk of such
- * writes. The writes of a bulk are independent: a write that the error does not name has succeeded.
+ * Batches concurrent single writes. `one` makes a single write; `many` makes an unordered bulk of single writes. The
+ * writes of a bulk are independent: a write without an entry in the error of the bulk has succeeded.
  */
 export function coalescedWriter<W>(
   collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>,
@@ -64,22 +64,22 @@ export function coalescedWriter<W>(
   });
 }
 
-/** A batch needs two commands, one after the other. Fewer changes than this are made one by one. */
-const fewestTogether = 3;
+/** Minimum number of changes in a bulk. A bulk needs two commands in sequence, so fewer changes are made separately. */
+const minBulk = 3;
 
 /** A conditional change of one document. */
 export interface ConditionalChange<T extends Document> {
-  /** Names one `_id`, and the condition. */
+  /** Contains the `_id` of the document, and the condition. */
   readonly filter: Filter<T> & { readonly _id: T['_id'] };
   readonly update: Update<T>;
 }
 
 /**
- * Batches concurrent changes of different documents, each with its own condition. Returns the document after the change,
- * or undefined if the condition was false, as `findOneAndUpdate` does. In a batch, a successful change is recognized by a
- * unique value that it writes to the field `stamp`. No other code may write that field, and a document may get only one
- * kind of change. The returned document may contain later changes by others. A store within the process needs no batches:
- * each change is one operation.
+ * Batches concurrent changes of different documents, each with its own condition. Returns the document after the
+ * change, or undefined if the condition was false, as `findOneAndUpdate` does. In a batch, each change writes a unique
+ * value to the field `stamp`, by which a successful change is recognized. Therefore no other code may write this field,
+ * and a document may get only one kind of change. The returned document may contain later changes of other writers. A
+ * store in the same process needs no batches: each change is one operation.
  */
 export function coalescedChange<T extends Document>(
   collection: StoreCollection<T>,
@@ -88,12 +88,12 @@ export function coalescedChange<T extends Document>(
   const alone = async ({ filter, update }: ConditionalChange<T>): Promise<WithId<T> | undefined> =>
     (await collection.findOneAndUpdate(filter, update, { returnDocument: 'after' })) ?? undefined;
   if (collection.batchesAtOnce !== undefined) return alone;
-  const each = async (changes: readonly ConditionalChange<T>[]) =>
+  const separately = async (changes: readonly ConditionalChange<T>[]) =>
     (await Promise.allSettled(changes.map(alone))).map(
       (o): ItemOutcome<WithId<T> | undefined> =>
         o.status === 'fulfilled' ? { value: o.value } : { error: o.reason },
     );
-  const together = async (changes: readonly ConditionalChange<T>[]) => {
+  const inBulk = async (changes: readonly ConditionalChange<T>[]) => {
     const stamps = changes.map(() => randomUUID());
     const failed = await failedOf(
       collection.bulkWrite(
@@ -118,11 +118,11 @@ export function coalescedChange<T extends Document>(
   };
   return coalesce<ConditionalChange<T>, WithId<T> | undefined>({
     ...batchLimits(collection),
-    run: (changes) => (changes.length < fewestTogether ? each(changes) : together(changes)),
+    run: (changes) => (changes.length < minBulk ? separately(changes) : inBulk(changes)),
   });
 }
 
-/** The errors of a bulk's single writes by index; throws when it failed in any other way. */
+/** Returns the errors of the single writes of a bulk, by index. Throws if the bulk failed in another way. */
 async function failedOf(bulk: Promise<unknown>): Promise<ReadonlyMap<number, unknown>> {
   try {
     await bulk;
@@ -134,7 +134,9 @@ async function failedOf(bulk: Promise<unknown>): Promise<ReadonlyMap<number, unk
   }
 }
 
-/** The errors of a bulk's single writes by index; undefined when the bulk failed in any other way. */
+/**
+ * Returns the errors of the single writes in an error of a bulk, by index; undefined if the bulk failed in another way.
+ */
 function writeErrors(error: unknown): Map<number, unknown> | undefined {
   const bulk = error as {
     name?: string;

@@ -7,13 +7,13 @@ import type { Store, StoreCollection, StoreConnection } from './types.ts';
 export interface MongoOptions {
   /** The connection string; its options override those below. */
   readonly uri: string;
-  /** Put before each database's name, so that several platforms (or tests) share one server. */
+  /** Prefix of each database's name, so that several platforms (or tests) can share one server. */
   readonly databasePrefix?: string;
-  /** Shown in the server's logs and `currentOp`. */
+  /** Name of this client in the server's logs and in `currentOp`. */
   readonly appName: string;
   /** Time limit for the answer to a call; default 10 s. */
   readonly socketTimeoutMs?: number;
-  /** How long a start waits for the database (store/types.ts). */
+  /** Waits for the database during the start of the process (Store.whenReachable in types.ts); absent: one try. */
   readonly whenReachable?: NonNullable<Store['whenReachable']>;
 }
 
@@ -41,9 +41,9 @@ export async function connectMongo(options: MongoOptions): Promise<StoreConnecti
 }
 
 /**
- * Opens MongoDB, available or not (rule C3). A majority's journals acknowledge writes; reads come from the primary and
- * return only data that a majority has. Timeouts surface as the driver's errors
- * (kit/errors.ts: `database_failed`). `whenReachable` connects.
+ * Opens MongoDB, whether it is available or not (rule C3); `whenReachable` connects. A write is acknowledged when it is
+ * in the journals of a majority. Reads go to the primary and return only data that a majority has. A timeout is an
+ * error of the driver, which becomes `database_failed` (toDomainError in errors.ts).
  */
 export function openMongo(options: MongoOptions): StoreConnection {
   return open(options).connection;
@@ -89,7 +89,7 @@ function open(
         collection: <T extends Document>(collection: string) =>
           bounded(database.collection<T>(collection) as unknown as StoreCollection<T>),
         async forLongWork(work) {
-          // The driver's monitoring detects a server that becomes unavailable, and ends the calls.
+          // Calls have no timeout here. If the server becomes unavailable, the driver's monitoring ends them.
           const long = open(options, { socketTimeoutMS: 0 });
           try {
             await long.client.connect();
@@ -101,7 +101,7 @@ function open(
         ...(whenReachable && {
           whenReachable: (what, work) =>
             whenReachable(what, async () => {
-              // No effect when connected. Needed after a failure, because nothing else reconnects.
+              // Has no effect if the client is connected. Needed after a failure, because nothing else reconnects.
               await client.connect();
               return work();
             }),
@@ -116,7 +116,7 @@ function open(
 
 const writable: ReadonlySet<string> = new Set(['RSPrimary', 'Standalone', 'Mongos', 'LoadBalancer']);
 
-/** Returns the reason why no server accepts writes, from the last state of the driver's monitoring. */
+/** Returns a function that returns why no server accepts writes, by the last state of the driver's monitoring. */
 function watchTopology(client: MongoClient): () => string | undefined {
   let reason: string | undefined = 'MongoDB has not answered yet';
   client.on('topologyDescriptionChanged', ({ newDescription }) => {

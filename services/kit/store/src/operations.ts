@@ -1,10 +1,10 @@
 import type { WithId } from 'mongodb';
 
 /**
- * The subset of MongoDB's query language that services use. MongoDB and the embedded store both implement
- * it (services/embedded/README.md), and the compiler rejects the rest: add a new operator here,
- * in services/embedded and in the contract suite. The names of operators and options are limited. Values of
- * top-level fields have the document's types; values at dotted paths are only known to be plain.
+ * The subset of MongoDB's query language that services use. MongoDB and the embedded store both implement this subset
+ * (services/embedded/README.md), and the compiler rejects any other operator or option. To use a new operator, add it
+ * here, in services/embedded and in the contract suite. Values of top-level fields have the types of the document.
+ * Values at dotted paths can have any plain type.
  */
 
 /** A dotted path into a document: `activation.epoch`, `places.$.untilMs`. */
@@ -109,7 +109,7 @@ export interface UpdateOptions extends Timed {
 export interface FindOneAndUpdateOptions extends UpdateOptions {
   /** Default 'before'. */
   readonly returnDocument?: 'before' | 'after';
-  /** Changes the first document in this order. */
+  /** If several documents match, changes the first one in this order. */
   readonly sort?: Sort;
   readonly projection?: Projection;
 }

@@ -21,14 +21,14 @@ import type {
 } from './operations.ts';
 
 /**
- * The subset of the official driver's Collection that services use. A driver `Collection<T>` implements it;
- * so does the embedded store's (rule C5). The contract suite requires the same answers from both.
+ * The subset of the MongoDB driver's Collection that services use. The driver's `Collection<T>` and the embedded store
+ * implement this interface (rule C5). The contract suite requires the same answers from both.
  */
 export interface StoreCollection<T extends Document> {
   readonly collectionName: string;
   /**
-   * Number of concurrent batches of single operations (store/coalesced.ts): few if each is a
-   * network round trip, the default; more if each is a call in the process.
+   * Maximum number of concurrent batches of single operations (coalesced.ts), for a store in the same process. Absent:
+   * each batch is a network round trip, and coalesced.ts has a small limit.
    */
   readonly batchesAtOnce?: number;
   findOne(filter: Filter<T>, options?: FindOptions): Promise<WithId<T> | null>;
@@ -41,7 +41,7 @@ export interface StoreCollection<T extends Document> {
   ): Promise<InsertManyResult<T>>;
   updateOne(filter: Filter<T>, update: Update<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
   updateMany(filter: Filter<T>, update: Update<T>, options?: UpdateOptions): Promise<UpdateResult<T>>;
-  /** Returns the document (before or after, by `returnDocument`), null when none matched. */
+  /** Returns the document before or after the change, by `returnDocument`; null if no document matched. */
   findOneAndUpdate(
     filter: Filter<T>,
     update: Update<T>,
@@ -60,22 +60,23 @@ export interface StoreCursor<T> extends AsyncIterable<T> {
 }
 
 /**
- * When a write resolves (ADR 0012). 'durable', the default: when the write survives a power failure.
- * 'in-order': as soon as no write that resolves later can be durable without this one. Nothing outside the
- * platform may depend on an 'in-order' write before a later, durable write has resolved. The two differ
- * only when store and log share one journal (the embedded stack); elsewhere every write is durable.
+ * When a write resolves (ADR 0012). 'durable' (default): when the write survives a power failure. 'in-order': when the
+ * order of the write is fixed, so that no later write can be durable without it. Nothing outside the platform may
+ * depend on an 'in-order' write before a later durable write has resolved. The two values differ only if store and log
+ * share one journal (the embedded stack); otherwise every write is durable.
  */
 export type Settle = 'durable' | 'in-order';
 
 /** One service's database: the driver's `Db`, or the embedded one. */
 export interface Store {
-  /** With `settle` 'in-order', reads may also return data that is not durable yet. */
+  /** Returns a collection. With `settle` 'in-order', its reads may return data that is not durable yet. */
   collection<T extends Document = Document>(
     name: string,
     options?: { readonly settle?: Settle },
   ): StoreCollection<T>;
   /**
-   * Used while the process starts: retries until the database is available (start-up.ts). Absent: one try.
+   * Runs `work` during the start of the process, and retries until the database is available (start-up.ts). Absent: one
+   * try.
    */
   whenReachable?<R>(what: string, work: () => Promise<R>): Promise<R>;
   /**

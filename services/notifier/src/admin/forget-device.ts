@@ -7,6 +7,7 @@ import { forgetSubject, requireForgetRequest } from '@headset-cloud/rules/forget
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { ForgetStore } from '../ports/forget-store.ts';
 
+/** Maximum number of ids in a call. */
 const mostNamed = 1000;
 
 type AdminHandlers = Handlers<typeof NotifierAdminService>;
@@ -44,7 +45,8 @@ export function forgetHandler({
         return { forgotten: [...forgotten, { what: 'dead letters', ...dead }] };
       }
       let [removed, left] = [0, 0];
-      const count = (one: { removed: number; left: number }) => {
+      /** Adds up the counts; returns whether callbacks are left. */
+      const addUp = (one: { removed: number; left: number }) => {
         removed += one.removed;
         left += one.left;
         return one.left > 0;
@@ -52,11 +54,11 @@ export function forgetHandler({
       // One after the other, so that other calls are not delayed.
       const heldTransactionIds: bigint[] = [];
       for (const id of transactionIds) {
-        if (count(await forgetting.ofTransaction(Number(id), dryRun))) heldTransactionIds.push(id);
+        if (addUp(await forgetting.ofTransaction(Number(id), dryRun))) heldTransactionIds.push(id);
       }
       const heldNotificationIds: string[] = [];
       for (const id of notificationIds) {
-        if (count(await forgetting.one(id, dryRun))) heldNotificationIds.push(id);
+        if (addUp(await forgetting.one(id, dryRun))) heldNotificationIds.push(id);
       }
       return { forgotten: [{ what: 'callbacks', removed, left }], heldTransactionIds, heldNotificationIds };
     },

@@ -31,7 +31,7 @@ export async function waitingHosts(
   return (one) => (isUntried(one) ? hosts.get(laneOf(one.applicationId, one.destination)) : undefined);
 }
 
-/** True if it has no attempt since it was created or resent. An operator's resend goes to the current URL. */
+/** True without an attempt since the delivery was created or sent again; sending again uses the current URL. */
 function isUntried({ status, attempts }: Delivery): boolean {
   return status === 'pending' && attempts === 0;
 }

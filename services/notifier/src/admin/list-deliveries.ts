@@ -11,8 +11,8 @@ const defaultLimit = 100;
 const maxLimit = 1000;
 
 /**
- * Newest first, or oldest. Errors: invalid_argument for an unknown status, too high a limit, or created_after_ms without
- * oldest_first.
+ * Deliveries, newest or oldest first. Errors: invalid_argument for an unknown status, too high a limit, or
+ * created_after_ms without oldest_first.
  */
 export function listDeliveries(
   store: DeliveryStore,

@@ -11,8 +11,8 @@ import { waitingHosts } from './hosts.ts';
 import { toDeliveryMessage } from './messages.ts';
 
 /**
- * Sends a dead or delivered callback again: same id and body, a new time limit and new attempts, not in the order of
- * its order key. Errors: not_found; conflict when it is pending or replaced.
+ * Sends a dead or delivered callback again: same id and body, a new time limit and new attempts, outside the order
+ * of its order key. Errors: not_found; conflict when it is pending or replaced.
  */
 export function redeliverDelivery(options: {
   store: DeliveryStore;

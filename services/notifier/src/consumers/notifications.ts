@@ -7,7 +7,7 @@ import {
 } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
-import { Neighbours } from '../domain/neighbours.ts';
+import { PreviousSequences } from '../domain/previous-sequences.ts';
 import type { LogPositions } from '../feed/log-positions.ts';
 import type { DeliveryStore } from '../ports/delivery-store.ts';
 import type { ForgottenApplications } from '../ports/forgotten-applications.ts';
@@ -22,10 +22,10 @@ const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
 };
 
 /**
- * Makes deliveries of notifications and passes them to the scheduler: most after one write stored them; deliveries that
- * can be sent at once when their events are durable and known to be new (ADR 0050). The handler itself sends nothing. A
- * repeated event finds its id and is dropped. Events of a forgotten application, and a progress after a later callback
- * of its transaction, are dropped, too.
+ * Makes deliveries of notifications and passes them to the scheduler. Most are stored first, all of a batch in one
+ * write. Deliveries that can be sent at once are passed before they are stored, as soon as their events are durable and
+ * known to be new (ADR 0050). The handler itself sends nothing. Dropped are: repeated events, events of a forgotten
+ * application, and a progress after a later callback of its transaction.
  */
 export function createNotificationsHandler(options: {
   store: DeliveryStore;
@@ -36,7 +36,7 @@ export function createNotificationsHandler(options: {
   positions: Pick<LogPositions, 'of'>;
 }): (events: readonly LogEvent[], batch: Batch) => Promise<void> {
   const { store, forgottenApplications, scheduler, records, clock, positions } = options;
-  const neighbours = new Neighbours();
+  const previousSequences = new PreviousSequences();
   const stored = async (deliveries: readonly Delivery[]) => {
     if (deliveries.length === 0) return [];
     await records.recordOrders(
@@ -64,8 +64,8 @@ export function createNotificationsHandler(options: {
         batch.settlesWith(records.settling(fresh.map(({ id }) => id)));
         scheduler.accept(fresh);
       }
-      // After the deliveries of the same batch that are sent: other instances may claim the stored ones, and must find
-      // earlier ones in the database.
+      // Comes last: other instances may claim deliveries as soon as they are stored, and must find earlier deliveries
+      // of the same order key in the database. `stored` therefore first records those that were accepted above.
       scheduler.accept(await stored(toStore));
     } finally {
       done();
@@ -76,30 +76,36 @@ export function createNotificationsHandler(options: {
     const nowMs = clock.now();
     const forgotten = await forgottenApplications.read();
     const positionOf = await positions.of(events);
-    const latest = new Map<string, number>();
+    const highestSequences = new Map<string, number>();
     const unique = new Map<string, Delivery>();
-    const again = new Set<string>();
+    const repeated = new Set<string>();
     for (const event of events) {
       const delivery = toDelivery(event, nowMs);
-      const after = neighbours.before(event.position, delivery);
+      const after = previousSequences.before(event.position, delivery);
       if (forgotten.has(delivery.applicationId)) continue;
-      if (records.lacks(delivery.id)) again.add(delivery.id);
-      else if (!isBehind(delivery, latest) && !unique.has(delivery.id)) {
+      if (records.lacks(delivery.id)) repeated.add(delivery.id);
+      else if (!isBehind(delivery, highestSequences) && !unique.has(delivery.id)) {
         unique.set(delivery.id, { ...delivery, after, position: positionOf(event) });
       }
     }
-    // The first of two equal events was in an earlier batch. The offset of this batch must not be committed before that
-    // batch's.
-    if (again.size > 0) batch.settlesWith(records.settling([...again]));
+    // The delivery of a repeated event is not recorded yet. The offset of this batch must not be committed before the
+    // delivery is recorded.
+    if (repeated.size > 0) batch.settlesWith(records.settling([...repeated]));
     await dispatchPlan(scheduler.plan([...unique.values()], batch.held()), batch);
   };
 }
 
-/** True for a progress after a later event of its transaction in the same batch. `latest`: sequences by order key. */
-function isBehind({ replaceable, orderKey, sequence }: Delivery, latest: Map<string, number>): boolean {
-  const before = latest.get(orderKey) ?? sequence;
-  latest.set(orderKey, Math.max(before, sequence));
-  return replaceable && sequence < before;
+/**
+ * True for a progress after a later event of its transaction in the same batch. `highestSequences`: by order key, of
+ * the events so far; updated here.
+ */
+function isBehind(
+  { replaceable, orderKey, sequence }: Delivery,
+  highestSequences: Map<string, number>,
+): boolean {
+  const highest = highestSequences.get(orderKey) ?? sequence;
+  highestSequences.set(orderKey, Math.max(highest, sequence));
+  return replaceable && sequence < highest;
 }
 
 function toDelivery(event: LogEvent, nowMs: number): Delivery {

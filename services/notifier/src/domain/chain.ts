@@ -4,11 +4,11 @@ import type { Delivery } from './delivery.ts';
 export interface QueueEntry {
   /** As known to this instance, including changes that are not stored yet. */
   delivery: Delivery;
-  /** Until then it waits for first attempts of earlier deliveries (rule A20); monotonic clock, milliseconds. */
-  readonly patientUntilMs: number;
-  /** Set when the wait is over: it is sent on its own. */
+  /** End of the wait for first attempts of earlier deliveries (rule A20); monotonic clock, milliseconds. */
+  readonly orderWaitUntilMs: number;
+  /** Set when the wait is over: the delivery is in a chain of its own. */
   alone?: boolean;
-  /** Set if it was found to belong to another instance during the work on it. */
+  /** Set if another instance has taken the delivery during the work on it. */
   lost?: boolean;
 }
 
@@ -45,9 +45,9 @@ export class Chain {
    */
   add(entry: QueueEntry): QueueEntry[] {
     const { sequence } = entry.delivery;
-    let place = this.#entries.length;
-    while (place > 0 && (this.#entries[place - 1] as QueueEntry).delivery.sequence > sequence) place--;
-    this.#entries.splice(place, 0, entry);
+    let index = this.#entries.length;
+    while (index > 0 && (this.#entries[index - 1] as QueueEntry).delivery.sequence > sequence) index--;
+    this.#entries.splice(index, 0, entry);
     const { last, working } = this;
     const replaced = this.#entries.filter((e) => e !== last && e !== working && mayBeReplaced(e.delivery));
     for (const e of replaced) this.remove(e);
@@ -56,9 +56,9 @@ export class Chain {
 
   /** Returns false if the entry is not in the chain. */
   remove(entry: QueueEntry): boolean {
-    const place = this.#entries.indexOf(entry);
-    if (place >= 0) this.#entries.splice(place, 1);
-    return place >= 0;
+    const index = this.#entries.indexOf(entry);
+    if (index >= 0) this.#entries.splice(index, 1);
+    return index >= 0;
   }
 }
 

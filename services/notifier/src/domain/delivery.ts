@@ -25,8 +25,8 @@ export const deliveryStatuses = ['pending', 'delivered', 'dead', 'replaced', 'un
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /**
- * Deliveries of the same order key for which a delivery waits: until the earlier ones have ended (transactions, rule
- * B10), until they were tried once (reports of headsets, rule A20), or none.
+ * How a delivery waits for earlier deliveries of its order key. ended: until they have ended (transactions, rule B10).
+ * tried: until each was tried once (reports of headsets, rule A20). none: it does not wait.
  */
 export type Order = 'ended' | 'tried' | 'none';
 
@@ -54,11 +54,11 @@ export interface Delivery {
   readonly orderKey: string;
   readonly sequence: number;
   /**
-   * 'none' also after the first attempt, if others wait for first attempts only, and after an operator sent it again.
-   * It then neither waits for other deliveries nor delays them.
+   * 'tried' becomes 'none' after the first attempt. Every order becomes 'none' when the delivery is sent again. A
+   * delivery with 'none' neither waits for other deliveries nor delays them.
    */
   readonly order: Order;
-  /** Sequence of the delivery stored just before it under its order key; null if not known. */
+  /** Sequence of the previous delivery of its order key; null if not known. */
   readonly after: number | null;
   readonly replaceable: boolean;
   /** Exactly the bytes that are signed and sent. */
@@ -79,8 +79,8 @@ export interface Delivery {
   /** The instance that works on it; null if none. */
   readonly owner: string | null;
   /**
-   * Set if an owner's lease expired once. That owner may be a stopped process that still sends the callback. So it is
-   * never replaced: otherwise it might first arrive after a later one.
+   * Set after a lease has expired. The former owner may be a paused process that sends the callback when it continues.
+   * So this delivery is sent and never replaced: otherwise it might first arrive after a later delivery.
    */
   readonly takenOver: boolean;
   /** 0 while not delivered. */
@@ -90,7 +90,7 @@ export interface Delivery {
   readonly recentAttempts: readonly AttemptRecord[];
   /** The trace that caused it; empty if there is none. */
   readonly traceparent: string;
-  /** Text of its FeedPosition in the log (ADR 0053). Absent: it has no event in the log, or release 0.1.0 stored it. */
+  /** Text of its FeedPosition (ADR 0053). Absent: it has no event in the log, or release 0.1.0 stored it. */
   readonly position?: string | undefined;
 }
 

@@ -13,7 +13,10 @@ export interface FeedFilter {
 export interface FeedCursor {
   /** The last position that was read, or a bound before which everything was read; one for each partition. */
   readonly positions: readonly string[];
-  /** Every event after the cursor that was stored at this time or later is still available; milliseconds since 1970. */
+  /**
+   * The reader has read every event that was committed before this time: the time of its start, or of the last read
+   * that reached the end. The cursor expires by this time. Milliseconds since 1970.
+   */
   readonly sinceMs: number;
 }
 

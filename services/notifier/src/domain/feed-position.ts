@@ -8,7 +8,10 @@ export interface FeedPosition {
   readonly atMs: number;
 }
 
-/** The partition for notices, resends and replayed dead letters, which have no event of their own in the log. */
+/**
+ * Partition of an application's own stream (feed/own-stream.ts): notices, resends and replayed dead letters, which have
+ * no event of their own in the log.
+ */
 export const ownPartition = 36 ** 3 - 1;
 
 const [partitionWidth, epochWidth, offsetWidth, timeWidth] = [3, 7, 9, 9];
@@ -22,12 +25,14 @@ export function positionText({ partition, epoch, offset, atMs }: FeedPosition): 
   return boundText(partition, epoch, offset) + digits(atMs, timeWidth);
 }
 
-/** A text between the positions before an offset and the positions from it on. */
+/**
+ * Text that sorts after all positions with a lower offset, and before all positions with this offset or a higher one.
+ */
 export function boundText(partition: number, epoch: number, offset: number): string {
   return startText(partition) + digits(epoch, epochWidth) + digits(offset, offsetWidth);
 }
 
-/** A text before all positions of a partition. */
+/** Text that sorts before all positions of a partition. */
 export function startText(partition: number): string {
   return digits(partition, partitionWidth);
 }

@@ -1,9 +1,9 @@
-import { leaseIsAging } from './lease.ts';
+import { needsRenewal } from './lease.ts';
 
 const leaseMs = 10_000;
 const now = 1_700_000_000_000;
 /** Whether a lease that ends after this many milliseconds is renewed. */
-const aging = (leftMs: number) => leaseIsAging(now + leftMs, now + leaseMs, leaseMs);
+const aging = (leftMs: number) => needsRenewal(now + leftMs, now + leaseMs, leaseMs);
 
 test('a lease is renewed early enough for three more attempts', () => {
   expect(aging(leaseMs)).toBe(false);

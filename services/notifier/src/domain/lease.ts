@@ -1,8 +1,9 @@
 /**
- * True if a lease that ends at `endsAtMs` must be renewed; the renewed lease would end at `untilMs`. A lease with a
- * much later end was taken before the clock was set back, and expires by other instances' clocks.
+ * True if a lease that ends at `endsAtMs` must be renewed; the renewed lease would end at `untilMs`. True also for a
+ * lease with a much later end: it was taken before this clock was set back, and would expire by other instances'
+ * clocks.
  */
-export function leaseIsAging(endsAtMs: number, untilMs: number, leaseMs: number): boolean {
-  const offMs = endsAtMs - untilMs;
-  return offMs < -leaseMs / 4 || offMs > leaseMs;
+export function needsRenewal(endsAtMs: number, untilMs: number, leaseMs: number): boolean {
+  const aheadMs = endsAtMs - untilMs;
+  return aheadMs < -leaseMs / 4 || aheadMs > leaseMs;
 }

@@ -254,7 +254,7 @@ describe('the order of reports', () => {
   });
 
   it('a report without an attempt says nothing about earlier ones, and stays in the order', () => {
-    for (const kind of ['lost', 'over', 'unset', 'unknown', 'deferred', 'cut'] as const) {
+    for (const kind of ['lost', 'over', 'unset', 'unknown', 'deferred', 'aborted'] as const) {
       const step = nextStep(report(), { kind }, alone);
       expect('finishesOrder' in step && step.finishesOrder).toBe(false);
       expect('change' in step && step.change && 'order' in step.change).toBe(false);
@@ -297,7 +297,7 @@ describe('waiting for an earlier one', () => {
   it('the destination recovers while an older callback waits: the older one is the first of the chain', () => {
     const entry = (sequence: number, more: Partial<Delivery> = {}): QueueEntry => ({
       delivery: callback({ id: `n-${sequence}`, sequence, ...more }),
-      patientUntilMs: 0,
+      orderWaitUntilMs: 0,
     });
     const chain = new Chain('kt-1');
     const later = entry(2);
@@ -318,7 +318,9 @@ describe('waiting for an earlier one', () => {
 
 describe('a shutdown', () => {
   it('an aborted request is not an attempt: the callback is given back unchanged', () => {
-    expect(nextStep(callback(), { kind: 'cut' }, around({ stopping: true }))).toEqual({ kind: 'give back' });
+    expect(nextStep(callback(), { kind: 'aborted' }, around({ stopping: true }))).toEqual({
+      kind: 'give back',
+    });
   });
 
   it('a callback that fails during it waits in the database, and its attempt counts', () => {
@@ -356,7 +358,7 @@ test('only a missing address and an unknown address make a whole lane pause', ()
   expect(growing).toEqual([...growing].sort((a, b) => a - b));
   expect(growing.at(-1)).toBeLessThanOrEqual(10_050);
   expect(growing[0]).toBeGreaterThanOrEqual(50);
-  for (const kind of ['attempted', 'blocked', 'lost', 'over', 'deferred', 'cut'] as const) {
+  for (const kind of ['attempted', 'blocked', 'lost', 'over', 'deferred', 'aborted'] as const) {
     expect(pause(kind)).toBe(0);
   }
 });

@@ -7,17 +7,17 @@ import { type AttemptChange, ended } from './outcome.ts';
 export const longestWaitInMemoryMs = 5000;
 
 /**
- * Outcome of one try of a delivery. attempted: a request was made; all others are not attempts.
+ * Outcome of one try of a delivery. Only an attempted try has made a request and counts as an attempt.
  *
- * blocked: an earlier delivery of its order key is not finished. lost: another instance owns it. overtaken: a progress
- * that arrived after a later event. over: after its final limit (rule B10). unset: its setting has no address or key.
- * unknown: the database or devices is unavailable. deferred: the destination accepts nothing now, or this instance
- * stops. cut: a shutdown aborted the request.
+ * blocked: an earlier delivery of the order key is not finished. lost: another instance owns the delivery. overtaken: a
+ * progress that arrived after a later event. over: its final time limit has passed (rule B10). unset: its setting has
+ * no address or key. unknown: the database or devices is unavailable. deferred: the destination accepts nothing now, or
+ * this instance stops. aborted: a shutdown aborted the request.
  */
 export type TryOutcome =
   | { readonly kind: 'attempted'; readonly change: AttemptChange }
   | { readonly kind: 'blocked'; readonly untilMs: number }
-  | { readonly kind: 'lost' | 'overtaken' | 'over' | 'unset' | 'unknown' | 'deferred' | 'cut' };
+  | { readonly kind: 'lost' | 'overtaken' | 'over' | 'unset' | 'unknown' | 'deferred' | 'aborted' };
 
 /** State around a delivery at the end of a try. Wall clock, milliseconds since 1970. */
 export interface Surroundings {
@@ -73,7 +73,7 @@ export function nextStep(delivery: Delivery, outcome: TryOutcome, around: Surrou
     case 'attempted':
       return afterRequest(delivery, outcome.change, around);
     case 'blocked':
-      // The delivery that it waits for may have joined its chain, and can be tried now.
+      // An earlier delivery has joined the chain during the try, and can be tried now.
       if (!around.first) return again;
       if (around.crowded) return release(outcome.untilMs, undefined, false);
       return pause(outcome.untilMs, undefined, false, around);
@@ -83,7 +83,7 @@ export function nextStep(delivery: Delivery, outcome: TryOutcome, around: Surrou
       return end(ended('replaced', around.nowMs), false);
     case 'over':
       return end(givenUp(delivery, 'time limit reached', around.nowMs), false);
-    case 'cut':
+    case 'aborted':
       return giveBack;
     default:
       return again;
@@ -97,13 +97,13 @@ export function givenUp(delivery: Pick<Delivery, 'lastOutcome'>, reason: string,
 
 /** The change for a delivery that is given to any instance with free memory. */
 export function givenBack({ nextAttemptAtMs }: Pick<Delivery, 'nextAttemptAtMs'>): DeliveryChange {
-  // Not due now if it was due before: it would come after waiting ones that arrived later.
+  // Keeps its due time: if it were due only from now on, deliveries that arrived later would be claimed first.
   return { owner: null, dueAtMs: nextAttemptAtMs };
 }
 
 /**
- * True if a change is stored only while this instance owns the delivery. A delivery that was delivered is delivered,
- * whatever instance owns it now.
+ * True if a change is stored only while this instance owns the delivery. A success is stored whatever instance owns the
+ * delivery now.
  */
 export function needsOwnership(change: DeliveryChange): boolean {
   return change.status !== 'delivered';
@@ -117,8 +117,8 @@ function afterRequest(delivery: Delivery, change: AttemptChange, around: Surroun
     return end(change, delivered || (order === 'tried' && around.inOrder));
   }
   if (order === 'tried') {
-    // Tried once: the next may be sent, and this one is retried on its own (rule A20). If it was sent out of order
-    // after its maximum wait, the deliveries before it are not finished.
+    // After its first attempt the delivery is retried on its own, and the next delivery may be sent (rule A20). If it
+    // was sent out of order after its maximum wait, the deliveries before it are not finished.
     return pause(change.nextAttemptAtMs, { ...change, order: 'none' }, around.inOrder, around);
   }
   if (!around.last && mayBeReplaced(delivery)) {

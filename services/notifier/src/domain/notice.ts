@@ -38,7 +38,7 @@ export interface Outage {
   readonly sinceMs: number;
 }
 
-/** Ids of the notices of an outage. Pure. */
+/** Ids of the notices of an outage. */
 export function outageIds({ lane, sinceMs }: Outage): Record<'orderKey' | 'failing' | 'recovered', string> {
   const orderKey = noticeId(lane, sinceMs);
   return { orderKey, failing: `${orderKey}-failing`, recovered: `${orderKey}-recovered` };
@@ -51,14 +51,14 @@ interface OutageFacts extends Outage {
   readonly nowMs: number;
 }
 
-/** Pure. */
+/** Notice that a setting has accepted nothing for a long time. */
 export function failingNotice(facts: OutageFacts & { readonly reason: AttemptReason }): Notice {
   const { reason } = facts;
   const message = attemptReasons[reason];
   return ofOutage(facts, callbackTypes.destinationFailing, { reason, message });
 }
 
-/** Pure. */
+/** Notice that the setting accepts callbacks again. */
 export function recoveredNotice(facts: OutageFacts): Notice {
   return ofOutage(facts, callbackTypes.destinationRecovered, {});
 }
@@ -72,7 +72,7 @@ function ofOutage(facts: OutageFacts, type: NoticeType, more: Readonly<Record<st
     ...{ id: isFirst ? failing : recovered, applicationId, type, orderKey, sequence: isFirst ? 1 : 2 },
     body: JSON.stringify({
       ...{ applicationId, timestamp: nowMs, operationId: type, destination },
-      // A clock was fast.
+      // The first failure may have been dated by a fast clock.
       sinceTimestamp: Math.min(sinceMs, nowMs),
       ...more,
       waiting,
@@ -97,7 +97,7 @@ export interface DeadGroup {
   readonly hasCallback: boolean;
 }
 
-/** Adds a delivery to its group; undefined: the delivery is the first one. Pure. */
+/** Adds a delivery to its group; undefined: the delivery is the first one. */
 export function withDead(group: DeadGroup | undefined, dead: Dead, startMs: number): DeadGroup {
   const { id, applicationId, createdAtMs } = dead;
   return {
@@ -108,12 +108,11 @@ export function withDead(group: DeadGroup | undefined, dead: Dead, startMs: numb
   };
 }
 
-/** Pure. */
 export function deadNoticeId({ applicationId, startMs }: DeadGroup): string {
   return `${noticeId(applicationId, startMs)}-dead`;
 }
 
-/** Pure. */
+/** Notice about deliveries that were given up. */
 export function deadNotice(group: DeadGroup, isSent: boolean, nowMs: number): Notice {
   const { applicationId, count, firstId, lastId, oldestCreatedAtMs } = group;
   const type = callbackTypes.deliveriesDead;
@@ -137,7 +136,7 @@ function noticeId(subject: string, startMs: number): string {
   return `notice-${hash.slice(0, 24)}`;
 }
 
-/** A notice's delivery. Pure. */
+/** Converts a notice to its delivery. */
 export function deliveryOf(notice: Notice): Delivery {
   const { id, applicationId, orderKey, sequence, body, createdAtMs, isSent } = notice;
   return {

@@ -1,18 +1,18 @@
-import { nextCheckAtMs, patienceMs } from './order.ts';
+import { nextCheckAtMs, remainingWaitMs } from './order.ts';
 
 const now = 1_700_000_000_000;
 const minuteMs = 60_000;
 const unlimited = Number.POSITIVE_INFINITY;
 
 test('a report waits at most for its maximum wait, a callback of a transaction without a limit', () => {
-  expect(patienceMs({ order: 'tried' }, 5000, 4000)).toBe(1000);
-  expect(patienceMs({ order: 'tried' }, 5000, 5000)).toBe(0);
-  expect(patienceMs({ order: 'tried' }, 5000, 9000)).toBeLessThan(0);
-  expect(patienceMs({ order: 'ended' }, 5000, 9000)).toBe(unlimited);
+  expect(remainingWaitMs({ order: 'tried' }, 5000, 4000)).toBe(1000);
+  expect(remainingWaitMs({ order: 'tried' }, 5000, 5000)).toBe(0);
+  expect(remainingWaitMs({ order: 'tried' }, 5000, 9000)).toBeLessThan(0);
+  expect(remainingWaitMs({ order: 'ended' }, 5000, 9000)).toBe(unlimited);
 });
 
 test('a callback without an order, or that left it, does not wait', () => {
-  expect(patienceMs({ order: 'none' }, unlimited, 0)).toBe(0);
+  expect(remainingWaitMs({ order: 'none' }, unlimited, 0)).toBe(0);
 });
 
 test('an earlier callback is checked again at its planned time', () => {

@@ -7,15 +7,15 @@ const maxBlockedMs = 30_000;
 /**
  * How long a delivery may still wait for earlier ones; milliseconds, 0 or less: no wait. A report waits for first
  * attempts only until its maximum wait is over (rule A20), a callback of a transaction without a limit (rule B10).
- * `monotonicMs` and `patientUntilMs` are of the monotonic clock.
+ * `orderWaitUntilMs` and `monotonicMs` are times of the monotonic clock.
  */
-export function patienceMs(
+export function remainingWaitMs(
   { order }: Pick<Delivery, 'order'>,
-  patientUntilMs: number,
+  orderWaitUntilMs: number,
   monotonicMs: number,
 ): number {
   if (order === 'none') return 0;
-  return order === 'tried' ? patientUntilMs - monotonicMs : Number.POSITIVE_INFINITY;
+  return order === 'tried' ? orderWaitUntilMs - monotonicMs : Number.POSITIVE_INFINITY;
 }
 
 /**
@@ -25,8 +25,12 @@ export function patienceMs(
 export function nextCheckAtMs(
   { owner, dueAtMs }: Pick<Delivery, 'owner' | 'dueAtMs'>,
   nowMs: number,
-  patienceMs: number,
+  remainingWaitMs: number,
 ): number {
   const plannedMs = owner === null ? dueAtMs : 0;
-  return Math.min(Math.max(plannedMs, nowMs + busyPredecessorMs), nowMs + maxBlockedMs, nowMs + patienceMs);
+  return Math.min(
+    Math.max(plannedMs, nowMs + busyPredecessorMs),
+    nowMs + maxBlockedMs,
+    nowMs + remainingWaitMs,
+  );
 }

@@ -9,10 +9,10 @@ export interface AttemptResult extends AttemptRecord {
 }
 
 /** Outcome for metrics. */
-export type OutcomeWord = 'delivered' | 'failed' | 'gone';
+export type AttemptOutcome = 'delivered' | 'failed' | 'gone';
 
 /** 2xx delivers, 410 ends, everything else is retried, including a redirect (rule C10). */
-export function outcomeWord(result: AttemptResult): OutcomeWord {
+export function outcomeOf(result: AttemptResult): AttemptOutcome {
   if (result.statusCode >= 200 && result.statusCode < 300) return 'delivered';
   return result.statusCode === 410 ? 'gone' : 'failed';
 }
@@ -60,7 +60,7 @@ export function afterAttempt(
       },
     ]),
   };
-  switch (outcomeWord(result)) {
+  switch (outcomeOf(result)) {
     case 'delivered':
       return { ...change, ...ended('delivered', endedAtMs), deliveredAtMs: endedAtMs };
     case 'gone':
@@ -69,7 +69,7 @@ export function afterAttempt(
       const tried = { ...delivery, attempts };
       if (isOver(tried, probes, endedAtMs, limit)) return { ...change, ...ended('dead', endedAtMs) };
       const pauseMs = result.retryAfterMs ?? backoffMs(attempts, backoff, random);
-      // The last attempt is made at the time limit, not before. After that retries continue up to the tenth attempt.
+      // A pause is cut so that there is an attempt at the time limit. Then retries continue up to the tenth attempt.
       const agedMs = agedAtMs(delivery, limit);
       const latestMs = endedAtMs < agedMs ? agedMs : endsAtMs(delivery, limit);
       const nextAttemptAtMs = Math.min(endedAtMs + pauseMs, latestMs);
@@ -78,7 +78,7 @@ export function afterAttempt(
   }
 }
 
-/** The first attempt and the last ones, because attempts in between are rarely needed. */
+/** Keeps the first attempt and the last ones, because the attempts in between are rarely needed. */
 function keptOf(attempts: readonly AttemptRecord[]): AttemptRecord[] {
   const [first, ...others] = attempts;
   if (!first) return [];

@@ -1,7 +1,7 @@
 /** Maximum bytes of an integrator's answer with signed URLs. */
 export const mostAnswerBytes = 1024 * 1024;
 
-/** Maximum bytes of the answer for a caller that asks for `asked`; 0 if the caller gives no limit. */
+/** Maximum bytes of the answer. `asked`: the limit that the caller gives; 0: none. */
 export function answerLimit(asked: number): number {
   return asked === 0 ? mostAnswerBytes : Math.min(asked, mostAnswerBytes);
 }

@@ -1,12 +1,4 @@
-import {
-  endsAtMs,
-  isOver,
-  keptProbes,
-  minAttempts,
-  type Probe,
-  probesFor,
-  whileNotTaken,
-} from './time-limit.ts';
+import { endsAtMs, isOver, keptProbes, minAttempts, type Probe, probesFor, waitState } from './time-limit.ts';
 
 const hourMs = 3_600_000;
 const limit = { maxAgeMs: 72 * hourMs, graceMs: 24 * hourMs, minAttempts };
@@ -57,30 +49,30 @@ describe('while its destination accepts nothing', () => {
   test.each([[probes(0)], [probes(100)], ['no address' as const]])(
     'it waits until the time limit',
     (recent) => {
-      expect(whileNotTaken(waiting, recent, at(72) - 1, limit)).toBe('waits');
+      expect(waitState(waiting, recent, at(72) - 1, limit)).toBe('waits');
     },
   );
 
   test('after that it needs enough attempts or probes, up to the end of the grace period', () => {
-    expect(whileNotTaken(waiting, probes(6), at(72), limit)).toBe('too few attempts');
-    expect(whileNotTaken(waiting, probes(7), at(72), limit)).toBe('over');
-    expect(whileNotTaken(waiting, probes(0), at(96) - 1, limit)).toBe('too few attempts');
-    expect(whileNotTaken(waiting, probes(0), at(96), limit)).toBe('over');
+    expect(waitState(waiting, probes(6), at(72), limit)).toBe('too few attempts');
+    expect(waitState(waiting, probes(7), at(72), limit)).toBe('over');
+    expect(waitState(waiting, probes(0), at(96) - 1, limit)).toBe('too few attempts');
+    expect(waitState(waiting, probes(0), at(96), limit)).toBe('over');
   });
 
   test('probes with the delivery itself are already attempts, and earlier probes count for others only', () => {
     const own = probes(7).map((probe) => ({ ...probe, id: waiting.id }));
     const before = probes(7).map((probe) => ({ ...probe, atMs: waiting.budgetFromMs - 1 }));
     for (const recent of [own, before]) {
-      expect(whileNotTaken(waiting, recent, at(72), limit)).toBe('too few attempts');
+      expect(waitState(waiting, recent, at(72), limit)).toBe('too few attempts');
     }
   });
 
   test('without an address no attempts are needed', () => {
-    expect(whileNotTaken({ ...waiting, attempts: 0 }, 'no address', at(72), limit)).toBe('over');
+    expect(waitState({ ...waiting, attempts: 0 }, 'no address', at(72), limit)).toBe('over');
   });
 
   test('after the clock is set back it waits again', () => {
-    expect(whileNotTaken(taken, probes(100), at(71), limit)).toBe('waits');
+    expect(waitState(taken, probes(100), at(71), limit)).toBe('waits');
   });
 });

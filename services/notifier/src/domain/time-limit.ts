@@ -23,8 +23,9 @@ export interface Probe {
 }
 
 /**
- * Number of remembered probes per destination. If a delivery has too few attempts of its own, fewer than `minAttempts`
- * of the probes are its own. So the rest always contains the needed probes of others.
+ * Number of remembered probes per destination. A delivery with fewer than `minAttempts` attempts has made fewer than
+ * `minAttempts` of these probes. So at least `minAttempts` probes of a full list were made with other deliveries and
+ * count for it.
  */
 export const keptProbes = 2 * minAttempts;
 
@@ -35,7 +36,7 @@ export function probesFor(recent: readonly Probe[], delivery: Pick<Delivery, 'id
 
 type Budget = Pick<Delivery, 'budgetFromMs' | 'attempts'>;
 
-/** Time from which it may end without success; milliseconds since 1970. */
+/** Time from which a delivery with enough attempts may end without success; milliseconds since 1970. */
 export function agedAtMs(delivery: Budget, limit: TimeLimit): number {
   return delivery.budgetFromMs + limit.maxAgeMs;
 }
@@ -45,18 +46,21 @@ export function endsAtMs(delivery: Budget, limit: TimeLimit): number {
   return agedAtMs(delivery, limit) + limit.graceMs;
 }
 
-/** True if its time and its attempts are used up; `probes` is the number of probes with others that count for it. */
+/**
+ * True if the delivery's time and attempts are used up. `probes` is the number of probes with other deliveries that
+ * count as its attempts.
+ */
 export function isOver(delivery: Budget, probes: number, nowMs: number, limit: TimeLimit): boolean {
   if (nowMs >= endsAtMs(delivery, limit)) return true;
   return nowMs >= agedAtMs(delivery, limit) && delivery.attempts + probes >= limit.minAttempts;
 }
 
 /**
- * Whether a delivery is given up while its destination accepts nothing; `recent` are the newest probes of the
- * destination. Without an address nothing can be tried, so only its age decides (rule B10). 'too few attempts': it
- * waits only because of the number of attempts.
+ * State of a delivery that waits because its destination accepts nothing. over: the delivery is given up. too few
+ * attempts: its time is over, and it waits only for the minimum number of attempts. `recent` are the newest probes of
+ * the destination. Without an address nothing can be tried, so only the delivery's age decides (rule B10).
  */
-export function whileNotTaken(
+export function waitState(
   delivery: Budget & Pick<Delivery, 'id'>,
   recent: readonly Probe[] | 'no address',
   nowMs: number,

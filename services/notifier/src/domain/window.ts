@@ -11,9 +11,9 @@ export function windowUnitsOf({ body }: { readonly body: Uint8Array }): number {
   return Math.max(1, Math.ceil(body.byteLength / bytesPerUnit));
 }
 
-/** Maximum window units of one setting in memory; `taking`: its destination accepts callbacks. */
-export function windowOf(windowSize: number, taking: boolean): number {
-  return taking ? windowSize : Math.min(probingWindow, windowSize);
+/** Maximum window units of one setting in memory; `accepting`: its destination accepts callbacks. */
+export function windowOf(windowSize: number, accepting: boolean): number {
+  return accepting ? windowSize : Math.min(probingWindow, windowSize);
 }
 
 /** Memory of the whole instance in window units: the maximum, and the free units. */

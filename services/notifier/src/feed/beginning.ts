@@ -11,8 +11,9 @@ export interface Part {
 }
 
 /**
- * Returns the position of an event that was received before `beforeMs`, near the last one; undefined if there is none.
- * Events before it were published before they were received, so a correct clock created them before `beforeMs`.
+ * Binary search: returns the position of an event that was received before `beforeMs`, close to the last such event;
+ * undefined if there is none. All events up to this position were created before `beforeMs`, if the clocks are correct:
+ * an event is created before it is received.
  */
 export async function lastBefore(
   store: Pick<FeedStore, 'keys'>,
@@ -33,9 +34,9 @@ export async function lastBefore(
     const isOneEpoch = high.epoch === low.epoch;
     const offset = isOneEpoch ? low.offset + Math.ceil((high.offset - low.offset) / 2) : 0;
     const middle = boundText(partition, high.epoch, offset);
-    const behind = await at({ after: middle, before: end });
-    if (behind && behind.atMs < beforeMs) {
-      low = behind;
+    const following = await at({ after: middle, before: end });
+    if (following && following.atMs < beforeMs) {
+      low = following;
       continue;
     }
     const previous = await at({ after: start, before: middle, newestFirst: true });

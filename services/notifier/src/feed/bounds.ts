@@ -45,13 +45,14 @@ export class BoundsReader {
   async #read(): Promise<Bounds> {
     const { store, committed, clock } = this.#o;
     const atMs = clock.now();
-    // Before the offsets: offsets of a recreated topic do not fit an earlier epoch.
+    // Read before the offsets: an offset of a deleted topic must not be combined with the epoch of its successor.
     const partitions = await store.partitions();
     const offsets = await committed();
     const ends = await Promise.all(
       partitions.map(async (known) => {
         const offset = offsets.get(known.partition) ?? 0;
-        // Stored before it is used: a member that finds an event before this offset knows that readers have passed it.
+        // The offset is stored before readers use it. A member that gets an event before this offset then knows that
+        // readers may have passed the event's position.
         const {
           partition,
           epoch,

@@ -190,9 +190,9 @@ test('a resent callback appears again only for readers with resends, each time, 
 
 describe('a reader that dies or is frozen while it assigns positions', () => {
   /** The real store, with a hook before a list is completed. */
-  const stopped = (before: (place: () => Promise<void>) => Promise<void>): FeedStore => {
+  const stopped = (before: (assign: () => Promise<void>) => Promise<void>): FeedStore => {
     const real = createFeedStore(bed.store);
-    return { ...real, place: (id, list) => before(() => real.place(id, list)) };
+    return { ...real, assignPositions: (id, list) => before(() => real.assignPositions(id, list)) };
   };
   const dying = () => feedOn(stopped(() => Promise.reject(new Error('dead'))));
 
@@ -207,8 +207,8 @@ describe('a reader that dies or is frozen while it assigns positions', () => {
     await notice('a');
     let resume: (() => Promise<void>) | undefined;
     const frozen = feedOn(
-      stopped((place) => {
-        resume = place;
+      stopped((assign) => {
+        resume = assign;
         return Promise.reject(new Error('frozen'));
       }),
     );
@@ -229,13 +229,13 @@ describe('a reader that dies or is frozen while it assigns positions', () => {
     let cursor = '';
     const frozen = feedOn({
       ...real,
-      async begin(...args) {
+      async storeList(...args) {
         if (cursor === '') {
           await readAll();
           await notice('b');
           ({ cursor } = await readAll());
         }
-        await real.begin(...args);
+        await real.storeList(...args);
       },
     });
     expect((await readAll({}, frozen)).ids).toEqual(['a', 'b']);
@@ -375,7 +375,7 @@ test.each([1, 2, 3, 4])(
     }));
     const failing = feedOn({
       ...createFeedStore(bed.store),
-      place: () => Promise.reject(new Error('dead')),
+      assignPositions: () => Promise.reject(new Error('dead')),
     });
     const continueWith = async (reader: (typeof readers)[number], limit: number) => {
       const { withResends, after, by } = reader;

@@ -8,7 +8,10 @@ import { lastBefore, type Part } from './beginning.ts';
 import { type Bounds, BoundsReader } from './bounds.ts';
 import { OwnStream } from './own-stream.ts';
 
-/** Three clocks are involved: of the process that dated the cursor, that stored an end, and that checks the cursor. */
+/**
+ * Margin for differences of three clocks, two hours each: the process that dated the cursor, the process that stored
+ * the end of a delivery, and the process that checks the cursor. Milliseconds.
+ */
 const clocksDifferMs = 3 * 2 * 3_600_000;
 /** How far the clock of a publisher may be ahead of the notifier's clock; milliseconds. */
 const publishersDifferMs = 5 * 60_000;
@@ -38,7 +41,10 @@ export interface FeedRequest {
   readonly applicationId: string;
   /** Undefined: starts with the oldest stored event. */
   readonly after: string | undefined;
-  /** Used without `after`: no event that was created at this time or later is left out; milliseconds since 1970. */
+  /**
+   * Used without `after`: the feed starts with the events that were created at this time or later, and some minutes
+   * earlier because of differing clocks. Milliseconds since 1970.
+   */
   readonly fromMs?: number | undefined;
   /** True to include resends. */
   readonly withResends?: boolean | undefined;
@@ -207,7 +213,7 @@ class Reading {
 
   /** Everything before these ends was read. */
   end(ends: ReadonlyMap<number, string>): void {
-    // So that a reader that asks for resends later does not get earlier resends.
+    // A reader that includes resends only later must not get resends from before.
     const own = ends.get(ownPartition) ?? '';
     if (own > (this.at.get(ownPartition) ?? '')) this.at.set(ownPartition, own);
   }

@@ -11,9 +11,9 @@ export interface LogPositionsOptions {
 }
 
 /** State of a partition while its events come without a gap. */
-interface Known {
+interface PartitionState {
   readonly epoch: number;
-  /** Events before this offset belong to another member. */
+  /** Another member has handled the events before this offset: here they get no position. */
   readonly from: number;
   /** The next offset. */
   readonly next: number;
@@ -22,7 +22,7 @@ interface Known {
 /** Feed positions of events, derived from their offsets in the log (ADR 0053). */
 export class LogPositions {
   readonly #o: LogPositionsOptions;
-  readonly #known = new Map<number, Known>();
+  readonly #partitions = new Map<number, PartitionState>();
 
   constructor(options: LogPositionsOptions) {
     this.#o = options;
@@ -35,21 +35,21 @@ export class LogPositions {
   async of(events: readonly LogEvent[]): Promise<(event: LogEvent) => string | undefined> {
     const atMs = this.#o.clock.now();
     const inOrder = events.filter(({ replayed }) => !replayed).map(partitionAndOffset);
-    for (const [partition, places] of Map.groupBy(inOrder, (one) => one.partition)) {
-      const [first = 0, last = 0] = [places[0]?.offset, places.at(-1)?.offset];
-      let known = this.#known.get(partition);
-      if (known?.next !== first) known = await this.#open(partition, first);
-      this.#known.set(partition, { ...known, next: last + 1 });
+    for (const [partition, events] of Map.groupBy(inOrder, (one) => one.partition)) {
+      const [first = 0, last = 0] = [events[0]?.offset, events.at(-1)?.offset];
+      let state = this.#partitions.get(partition);
+      if (state?.next !== first) state = await this.#open(partition, first);
+      this.#partitions.set(partition, { ...state, next: last + 1 });
     }
     return (event) => {
       const { partition, offset } = partitionAndOffset(event);
-      const known = event.replayed ? undefined : this.#known.get(partition);
-      if (!known || offset < known.from) return undefined;
-      return positionText({ partition, epoch: known.epoch, offset, atMs });
+      const state = event.replayed ? undefined : this.#partitions.get(partition);
+      if (!state || offset < state.from) return undefined;
+      return positionText({ partition, epoch: state.epoch, offset, atMs });
     };
   }
 
-  async #open(partition: number, first: number): Promise<Known> {
+  async #open(partition: number, first: number): Promise<PartitionState> {
     const { store, committed, clock } = this.#o;
     for (;;) {
       const found = (await store.partitions()).find((one) => one.partition === partition);
@@ -61,9 +61,10 @@ export class LogPositions {
         await store.advance({ ...found, offset: Math.min(handled, first) });
         return { epoch: found.epoch, from: 0, next: first };
       } else if (handled >= found.offset) {
-        // Another member has the partition, and has handled these events.
+        // Another member has got the partition and handled the events before this offset.
         return { epoch: found.epoch, from: found.offset, next: first };
       } else {
+        // Both offsets are below the stored one: the topic was created again.
         await store.renew(found, Math.max(found.epoch + 1, nowS));
       }
     }

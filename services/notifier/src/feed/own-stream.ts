@@ -2,12 +2,15 @@ import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { boundText, ownPartition } from '../domain/feed-position.ts';
 import type { FeedStore } from '../ports/feed-store.ts';
 
-/** Deliveries that get their positions together. */
-const placedTogether = 500;
+/** Maximum deliveries that get their positions together. */
+const positionedAtOnce = 500;
 /** Maximum lists that one request creates or completes. */
 const mostLists = 4;
 
-/** Assigns positions to notices, resends and replayed dead letters when an application's feed is read (ADR 0053). */
+/**
+ * An application's own stream: its notices, resends and replayed dead letters. They get their positions when the
+ * application's feed is read (ADR 0053).
+ */
 export class OwnStream {
   readonly #store: FeedStore;
   readonly #clock: Clock;
@@ -24,13 +27,13 @@ export class OwnStream {
       const answer = (isWhole: boolean) => ({ end: boundText(ownPartition, 0, last + 1), isWhole });
       if (list) {
         if (lists++ === mostLists) return answer(false);
-        await this.#store.place(applicationId, list);
+        await this.#store.assignPositions(applicationId, list);
         continue;
       }
-      const entries = await this.#store.unplaced(applicationId, placedTogether);
+      const entries = await this.#store.unplaced(applicationId, positionedAtOnce);
       if (entries.length === 0) return answer(true);
       const atMs = this.#clock.now();
-      await this.#store.begin(applicationId, last, { from: Math.max(last + 1, atMs), atMs, entries });
+      await this.#store.storeList(applicationId, last, { from: Math.max(last + 1, atMs), atMs, entries });
     }
   }
 }

@@ -22,7 +22,7 @@ export function toOwnDelivery(delivery: Delivery): MessageInitShape<typeof OwnDe
   };
 }
 
-/** Without texts of errors, which may contain internals of the platform. */
+/** Encodes an attempt without texts of errors, which may contain internals of the platform. */
 export function toOwnAttempt(attempt: AttemptRecord): MessageInitShape<typeof OwnAttemptSchema> {
   const { atMs, durationMs, statusCode, host = '', answer = '' } = attempt;
   const reason = reasonOf(attempt);

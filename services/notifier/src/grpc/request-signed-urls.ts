@@ -5,7 +5,7 @@ import { type SignedUrlsSetting, signedUrlsSettings } from '../domain/delivery.t
 import { answerLimit } from '../domain/signed-urls.ts';
 import type { SignedUrls } from '../signed-urls/request.ts';
 
-/** For communication (recordings) and devices (files from headsets). */
+/** Requests signed URLs for communication (recordings) and devices (files from headsets). */
 export function requestSignedUrls(
   signedUrls: Pick<SignedUrls, 'request'>,
 ): Handlers<typeof SignedUrlsService>['requestSignedUrls'] {

@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { DeliveriesService, OwnDeliverySchema } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import type { Audit } from '@headset-cloud/rules/audit/outbox.ts';
-import type { Idempotency, Keepable } from '@headset-cloud/rules/idempotency.ts';
+import type { Idempotency, Storable } from '@headset-cloud/rules/idempotency.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type Delivery, type DeliveryStatus, laneOf } from '../domain/delivery.ts';
@@ -14,13 +14,13 @@ import { toOwnDelivery } from './own-messages.ts';
 import { ownDelivery } from './read-delivery.ts';
 
 type OwnDeliveryInit = MessageInitShape<typeof OwnDeliverySchema>;
-/** A stored answer: plain data. */
-type Kept = { readonly [key: string]: Keepable };
+/** An answer as plain data, which can be stored. */
+type StoredAnswer = { readonly [key: string]: Storable };
 
 /**
- * Sends a dead or delivered callback again: same id and body, a new time limit and new attempts, not in its order. A
- * repeat with the same Idempotency-Key gets the first answer. Until that answer is stored, the delivery remembers the
- * request that sent it.
+ * Sends a dead or delivered callback again: same id and body, a new time limit and new attempts, outside the order of
+ * its order key. A repeat with the same Idempotency-Key gets the first answer. The delivery contains the id of the
+ * request, so that a repeat does not send it once more if the first answer was not stored.
  */
 export function sendAgain(options: {
   store: Pick<DeliveryStore, 'get'>;
@@ -35,12 +35,12 @@ export function sendAgain(options: {
   async function sentBy(by: string, applicationId: string, deliveryId: string, force: boolean) {
     const present = await ownDelivery(store, applicationId, deliveryId);
     if ((await own.sentAgainBy(deliveryId)) === by) return present;
-    refuse(present, force);
+    requireResendable(present, force);
     const subject = { target: deliveryId, fields: ['status'], applicationId };
     const sent = await audit.change(subject, (record) => own.sendAgain(deliveryId, by, clock.now(), record));
     if (!sent) {
       const now = await ownDelivery(store, applicationId, deliveryId);
-      if ((await own.sentAgainBy(deliveryId)) !== by) throw notNow(now);
+      if ((await own.sentAgainBy(deliveryId)) !== by) throw notResendable(now);
       return now;
     }
     scheduler.foundWork(laneOf(sent.applicationId, sent.destination));
@@ -51,13 +51,13 @@ export function sendAgain(options: {
     delivery: (await idempotency.run(caller, {
       draw: async () => randomUUID(),
       work: async (by) =>
-        toOwnDelivery(await sentBy(by, caller?.applicationId ?? '', deliveryId, force)) as Kept,
+        toOwnDelivery(await sentBy(by, caller?.applicationId ?? '', deliveryId, force)) as StoredAnswer,
     })) as OwnDeliveryInit,
   });
 }
 
-function refuse(delivery: Delivery, force: boolean): void {
-  if (delivery.status !== 'dead' && delivery.status !== 'delivered') throw notNow(delivery);
+function requireResendable(delivery: Delivery, force: boolean): void {
+  if (delivery.status !== 'dead' && delivery.status !== 'delivered') throw notResendable(delivery);
   const hasFailed = delivery.status === 'dead' || delivery.recentAttempts.some(({ error }) => error !== '');
   if (!hasFailed && !force) {
     throw new DomainError(
@@ -67,7 +67,7 @@ function refuse(delivery: Delivery, force: boolean): void {
   }
 }
 
-function notNow({ status }: Delivery): DomainError {
+function notResendable({ status }: Delivery): DomainError {
   return new DomainError('conflict', reasons[status] ?? reasons.pending);
 }
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import type { Handlers } from '@headset-cloud/rpc/types.ts';
-import type { Idempotency, Keepable } from '@headset-cloud/rules/idempotency.ts';
+import type { Idempotency, Storable } from '@headset-cloud/rules/idempotency.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import { type DestinationSetting, destinationSettings } from '../domain/delivery.ts';
 import type { TestResult } from '../test-callbacks/request.ts';
 import type { TestCallbacks, TestOutcome } from '../test-callbacks/test-callbacks.ts';
 
-/** A stored outcome: plain data. */
-type Kept = TestOutcome & { readonly [key: string]: Keepable };
+/** An outcome as plain data, which can be stored. */
+type StoredOutcome = TestOutcome & { readonly [key: string]: Storable };
 
 /**
  * POST …/test_callbacks. A repeat with its Idempotency-Key gets the first answer, and the receiver gets the same id.
@@ -35,7 +35,7 @@ export function sendTestCallback(deps: {
           { applicationId, destination, body, verify, webhookId },
           signal,
         );
-        return { webhookId, sent: Buffer.from(body).toString(), outcome: outcome as Kept };
+        return { webhookId, sent: Buffer.from(body).toString(), outcome: outcome as StoredOutcome };
       },
     });
     const { host, attempt, verification } = outcome;

@@ -4,7 +4,7 @@ import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 export interface Deadline {
   /** Aborted when the time is over or the caller aborts. */
   readonly signal: AbortSignal;
-  /** Rejects at the same time. undici observes an abort only once it is connected, this promise is observed at once. */
+  /** Rejects at the same time. Needed, because undici reacts to `signal` only when it is connected. */
   readonly passed: Promise<never>;
   /** To be called when the request has ended. */
   clear(): void;

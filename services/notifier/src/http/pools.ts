@@ -12,7 +12,7 @@ export class OriginPools {
 
   constructor({ maxPools, connect }: { maxPools: number; connect: buildConnector.connector }) {
     this.#maxPools = maxPools;
-    // Until undici knows whether an origin speaks HTTP/2, it makes all requests wait for the first connection.
+    // Without HTTP/2: otherwise undici lets all requests wait for the first connection, to learn the protocol.
     this.#open = (origin) => new Pool(origin, { connections: null, allowH2: false, connect });
   }
 

@@ -29,7 +29,7 @@ export class UndiciRequester implements BoundedRequester {
         reset: true,
         signal: deadline.signal,
       });
-      // An interrupted body reports an error, even if nothing reads it any more.
+      // An interrupted body emits an error even if nobody reads it; without a listener that would end the process.
       answer.body.on('error', () => {});
       const { statusCode } = answer;
       try {

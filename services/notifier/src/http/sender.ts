@@ -46,7 +46,7 @@ export class UndiciSender implements CallbackSender {
     try {
       const { statusCode, retryAfter, beginning } = await this.#exchange(url, sent, body, signal);
       const succeeded = isSuccess(statusCode);
-      // A receiver also knows the application's key.
+      // A receiver knows the application's key and may return it in the answer.
       const answer = succeeded
         ? ''
         : maskedBeginning(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
@@ -78,7 +78,7 @@ export class UndiciSender implements CallbackSender {
     signal.throwIfAborted();
     const { totalTimeoutMs } = this.#limits;
     const exchange = new Exchange();
-    const cutOff = this.#cutOffBy(signal).add(exchange);
+    const abortable = this.#exchangesOf(signal).add(exchange);
     const timer = this.#time.setTimeout(
       () => exchange.giveUp(new Error(`no complete answer within ${totalTimeoutMs} ms`)),
       totalTimeoutMs,
@@ -90,11 +90,12 @@ export class UndiciSender implements CallbackSender {
       return exchange;
     } finally {
       this.#time.clearTimer(timer);
-      cutOff.delete(exchange);
+      abortable.delete(exchange);
     }
   }
 
-  #cutOffBy(signal: AbortSignal): Set<Exchange> {
+  /** Requests in flight that end when the signal is aborted. */
+  #exchangesOf(signal: AbortSignal): Set<Exchange> {
     let exchanges = this.#inProgress.get(signal);
     if (!exchanges) {
       const some = new Set<Exchange>();
@@ -120,7 +121,7 @@ const isSuccess = (statusCode: number) => statusCode >= 200 && statusCode < 300;
 
 /**
  * Handles one request. The answer's body is read, so that the connection can be reused. The body of a success is
- * discarded; of any other answer the beginning is kept. Once the status has arrived, errors of the body do not matter.
+ * discarded; of any other answer the beginning is kept. After the status has arrived, errors of the body are ignored.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   statusCode = 0;
@@ -178,7 +179,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle(error);
   }
 
-  /** undici observes an abort only once it is connected; this rejects the caller's promise at once. */
+  /** Ends the request at once. An abort alone is not sufficient, because undici reacts to it only when connected. */
   giveUp(reason: Error): void {
     this.#givenUp = reason;
     this.#controller?.abort(reason);

@@ -107,7 +107,7 @@ export class Notices {
       }
       if (!hasNotice || isDelivered) await store.end(outage);
     }
-    // Unless it has accepted a callback in the meantime.
+    // Kept for the next check if the setting has accepted a callback in the meantime.
     if (results.ended.get(lane) === isDelivered) results.ended.delete(lane);
   }
 
@@ -118,7 +118,8 @@ export class Notices {
     if (nowMs - outage.sinceMs < afterMs) return;
     const { failing, recovered } = outageIds(outage);
     const known = await deliveries.known([failing, recovered]);
-    // A process died before it removed the outage. The next failed attempt begins another outage.
+    // The recovery was announced, but its process died before it removed the outage. The next failed attempt begins
+    // another outage.
     if (known.has(recovered)) return store.end(outage);
     if (known.has(failing)) return;
     const waiting = await store.waiting(lane);
@@ -133,7 +134,7 @@ export class Notices {
     const nowMs = time.now();
     // The end of a delivery is stored a little later than its time, so the second check after an interval reads it.
     const toMs = this.#intervalOf(Math.min(this.#checkedAtMs, nowMs));
-    // After a clock step back: the interval before.
+    // After the clock was set back: reads the last interval again.
     const fromMs = this.#deadUntilMs > toMs ? toMs - everyMs : this.#deadUntilMs;
     const groups = new Map<string, DeadGroup>();
     for await (const dead of store.dead(fromMs, toMs)) {
@@ -168,7 +169,7 @@ export class Notices {
   /** True if the application has an endpoint for notices on a server other than the failing one. */
   async #isRegisteredElsewhere(lane: string): Promise<boolean> {
     const { applicationId, destination } = laneParts(lane);
-    // The two reads below may return different URLs.
+    // The setting for notices is failing itself. The two reads below could return different URLs for it.
     if (destination === 'noticeEvent') return false;
     const { destinations } = this.#o;
     const [to, failing] = await Promise.all([

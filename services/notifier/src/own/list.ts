@@ -29,35 +29,38 @@ export async function listOwn(
   const { limit } = request;
   let after = request.after === '' ? undefined : markOf(request);
   const deliveries: OwnDelivery[] = [];
-  let [examined, over] = [0, false];
-  while (!over && deliveries.length < limit && examined < mostExamined) {
+  let [examined, isLast] = [0, false];
+  while (!isLast && deliveries.length < limit && examined < mostExamined) {
     const count = Math.min(readAtOnce, mostExamined - examined);
     const found =
       request.transactionId > 0
         ? await ofTransaction(store, request, after)
         : await store.newest(request, after, count);
-    over = request.transactionId > 0 || found.length < count;
+    isLast = request.transactionId > 0 || found.length < count;
     for (const delivery of found) {
       if (deliveries.length === limit) {
-        over = false;
+        isLast = false;
         break;
       }
       examined++;
       after = { atMs: timeOf(delivery, request), id: delivery.id };
       const subject = subjectOf(delivery);
-      if (isMeant(delivery, request) && fits(subject, request.filter))
+      if (matches(delivery, request) && fits(subject, request.filter))
         deliveries.push({ delivery, ...subject });
     }
   }
-  return { deliveries, cursor: over || !after ? '' : cursorOf(request, after) };
+  return { deliveries, cursor: isLast || !after ? '' : cursorOf(request, after) };
 }
 
-/** Field that a list is ordered by, because the lease of a pending delivery changes all the time. */
+/**
+ * Time that a list is ordered by: the end, for deliveries that have ended. Pending deliveries are ordered by creation,
+ * because their due time is the end of a lease and changes all the time.
+ */
 function timeOf({ createdAtMs, dueAtMs }: Delivery, { status }: Pick<OwnQuery, 'status'>): number {
   return status === undefined || status === 'pending' ? createdAtMs : dueAtMs;
 }
 
-/** All deliveries of one transaction after the mark. They are few. */
+/** All deliveries of one transaction after the mark. A transaction has few. */
 async function ofTransaction(
   store: Pick<OwnDeliveries, 'ofTransaction'>,
   request: OwnListRequest,
@@ -70,7 +73,7 @@ async function ofTransaction(
     .filter((one) => !after || time(one) < after.atMs || (time(one) === after.atMs && one.id < after.id));
 }
 
-function isMeant(
+function matches(
   { status, destination, createdAtMs }: Delivery,
   { status: state, destination: to, fromMs = 0, toMs = Number.POSITIVE_INFINITY }: OwnListRequest,
 ): boolean {

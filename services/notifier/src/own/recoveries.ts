@@ -75,7 +75,7 @@ export class Recoveries {
     const begun = await store.get(recoveryId);
     if (!isMine && !begun) {
       const other = await store.runningOf(applicationId);
-      // The other recovery has just ended, or its process died before the recovery was stored.
+      // The other recovery has just ended, or its process died after it locked the application.
       if (!other && !isRepeat) return this.recover(request, true);
       if (!other) throw new DomainError('unavailable', 'Another recovery has just ended. Try again.');
       throw new DomainError('conflict', `Another recovery is running: ${other.recoveryId}.`);
@@ -133,7 +133,7 @@ export class Recoveries {
     // A batch that is repeated after a crash is sent once, because the delivery remembers the recovery.
     await store.progress(recoveryId, next, next + batch.length, clock.now() + intervalMs / 2);
     for (const setting of destinationSettings) scheduler.foundWork(laneOf(applicationId, setting));
-    // Others may be due, too.
+    // Not 0, so that a next recovery that is due is continued at once.
     return 1;
   }
 }

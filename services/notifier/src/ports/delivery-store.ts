@@ -5,7 +5,7 @@ import type { Delivery, DeliveryChange, DeliveryStatus, Order } from '../domain/
 export interface ConditionalChange {
   readonly id: string;
   readonly change: DeliveryChange;
-  /** The delivery before the change if it is not stored yet; it is stored with the change. */
+  /** Set if the delivery is not stored yet: the delivery before the change. It is stored with the change. */
   readonly whole?: Delivery | undefined;
   /** Stored only while it is pending and this instance owns it; undefined: always stored. */
   readonly onlyIfOwner: string | undefined;
@@ -49,20 +49,23 @@ export interface DeliveryStore {
   /** Renews leases. Returns the ids that this instance still owns. */
   renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
   /**
-   * Stores changes together, in any order: at most one for each delivery. Returns the ids of deliveries that were to be
-   * stored completely but belong to another instance and are not delivered; nothing of them is stored.
+   * Stores changes together, in any order: at most one for each delivery. Returns the ids of changes with a `whole`
+   * delivery that another instance has stored and owns, unless the change is its success; these changes are not stored.
    */
   apply(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>>;
-  /** Unfinished deliveries in that order: at most `predecessorLimit`, the nearest first. */
+  /**
+   * Pending deliveries of the order key with this `order` and a sequence below `before`, the nearest first; at most
+   * `predecessorLimit`.
+   */
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /**
    * True if a later event of its order key is stored, which makes the progress obsolete. After a takeover, only a
    * finished later event makes it obsolete, because pending ones wait for it (rule B10).
    */
   isOvertaken(progress: Delivery): Promise<boolean>;
-  /** Returns the progress after which a later event of its order key comes in the log. */
+  /** Returns the ids of the progress that comes in the log after a later event of its order key. */
   lateOf(progress: readonly Delivery[]): Promise<ReadonlySet<string>>;
-  /** Ends an undelivered progress as replaced, if no instance works or may be working on it. */
+  /** Ends an undelivered progress as replaced, if no instance owns it and none has taken it over. */
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */
   pullForward(lane: string, nowMs: number): Promise<void>;

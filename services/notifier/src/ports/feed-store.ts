@@ -5,7 +5,7 @@ export interface FeedPartition {
   readonly partition: number;
   /** Creation time of the topic; seconds since 1970. */
   readonly epoch: number;
-  /** The group has committed this offset in this epoch. Readers may have passed earlier events. */
+  /** An offset that the group has committed in this epoch. Readers may have read all events before it. */
   readonly offset: number;
 }
 
@@ -21,7 +21,7 @@ export interface FeedKey {
   readonly timeMs: number;
 }
 
-/** A delivery that needs a position in the application's own stream. */
+/** A delivery that needs a position in the application's own stream (feed/own-stream.ts). */
 export interface UnplacedDelivery {
   readonly id: string;
   /** Number of resends. */
@@ -58,14 +58,14 @@ export interface FeedStore {
     readonly newestFirst?: boolean;
   }): Promise<FeedKey[]>;
   deliveries(ids: readonly string[]): Promise<ReadonlyMap<string, Delivery>>;
-  /** Every delivery up to `last` has its position; `list` is getting numbers. */
+  /** State of the own stream: all numbers up to `last` are assigned; the deliveries of `list` get the next numbers. */
   ownStream(
     applicationId: string,
   ): Promise<{ readonly last: number; readonly list: UnplacedList | undefined }>;
-  /** Marked deliveries, in the order of their marks. */
+  /** Deliveries that are marked as without position, in the order in which they were marked. */
   unplaced(applicationId: string, limit: number): Promise<UnplacedDelivery[]>;
   /** Stores a list, if the last number has not changed and there is no list. */
-  begin(applicationId: string, last: number, list: UnplacedList): Promise<void>;
-  /** Completes a list; may be repeated. */
-  place(applicationId: string, list: UnplacedList): Promise<void>;
+  storeList(applicationId: string, last: number, list: UnplacedList): Promise<void>;
+  /** Gives the deliveries of a list their positions, and removes the list; may be repeated. */
+  assignPositions(applicationId: string, list: UnplacedList): Promise<void>;
 }

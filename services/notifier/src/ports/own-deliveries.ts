@@ -12,7 +12,7 @@ export interface ListMark {
 export interface OwnQuery {
   readonly applicationId: string;
   /**
-   * Undefined for every state. Then, and for pending, the order is by creation; for other states by the time of the
+   * Undefined: every state. The list is ordered by creation for undefined and for pending, otherwise by the time of the
    * end.
    */
   readonly status: DeliveryStatus | undefined;
@@ -24,7 +24,7 @@ export interface OwnQuery {
 
 /** An application's deliveries, for its integrator. */
 export interface OwnDeliveries {
-  /** The newest deliveries after a mark: at least `count`, if there are so many. */
+  /** The newest deliveries after a mark: at least `count`, if that many exist. */
   newest(query: OwnQuery, after: ListMark | undefined, count: number): Promise<Delivery[]>;
   ofTransaction(applicationId: string, transactionId: number): Promise<Delivery[]>;
   /** Sets a dead or delivered delivery to pending, like `DeliveryStore.redeliver`; `by` is the id of the request. */

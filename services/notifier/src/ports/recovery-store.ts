@@ -6,7 +6,7 @@ export interface Recovery {
   readonly recoveryId: string;
   readonly applicationId: string;
   readonly total: number;
-  /** Number of deliveries that were sent. */
+  /** Number of deliveries that were handled: index of the next one. */
   readonly next: number;
   readonly beganAtMs: number;
   /** 0 while it runs. */
@@ -14,7 +14,7 @@ export interface Recovery {
 }
 
 export interface RecoveryStore {
-  /** Deliveries with this end that were created since, status by status and setting by setting. */
+  /** Deliveries in these states that were created at `sinceMs` or later, state by state and setting by setting. */
   ended(query: {
     readonly applicationId: string;
     readonly destination: DestinationSetting | undefined;
@@ -34,7 +34,9 @@ export interface RecoveryStore {
   ): Promise<boolean>;
   get(recoveryId: string): Promise<Recovery | undefined>;
   runningOf(applicationId: string): Promise<Recovery | undefined>;
-  /** Claims a recovery that is due until `untilMs`. A second instance that continues it does no harm. */
+  /**
+   * Claims a recovery that is due, until `untilMs`. No harm is done if a second instance continues it at the same time.
+   */
   claim(
     nowMs: number,
     untilMs: number,

@@ -2,9 +2,9 @@ import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
 import type { Clock } from '@headset-cloud/runtime/clock.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/runtime/telemetry.ts';
 import type { QueueEntry } from '../domain/chain.ts';
-import { type Delivery, laneParts } from '../domain/delivery.ts';
+import { type Delivery, laneOf, laneParts } from '../domain/delivery.ts';
 import type { TryOutcome } from '../domain/next-step.ts';
-import { type AttemptResult, type AttemptRules, afterAttempt, outcomeWord } from '../domain/outcome.ts';
+import { type AttemptResult, type AttemptRules, afterAttempt, outcomeOf } from '../domain/outcome.ts';
 import { endsAtMs } from '../domain/time-limit.ts';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { CallbackSender } from '../ports/callback-sender.ts';
@@ -13,7 +13,7 @@ import type { Destinations } from '../ports/destinations.ts';
 import type { DestinationHealth } from './destination-health.ts';
 import type { ReadinessCheck } from './readiness.ts';
 
-/** Whether a request may be made for a delivery, as far as the delivery itself decides. */
+/** Whether a request may be made for a delivery, by its time limit, order, lease and URL. */
 export type Admission = { kind: 'admitted'; to: DestinationAddress } | TryOutcome;
 
 export interface AttemptsOptions {
@@ -26,7 +26,7 @@ export interface AttemptsOptions {
   readonly random: () => number;
 }
 
-/** The two halves of a try: admission with the current URL, and the request. */
+/** The two parts of a try: admission with the current URL, and the request. */
 export class Attempts {
   readonly #o: AttemptsOptions;
   readonly #stop = new AbortController();
@@ -36,7 +36,7 @@ export class Attempts {
   }
 
   /** Aborts the requests in flight. */
-  cut(): void {
+  abort(): void {
     this.#stop.abort(new Error('the notifier is shutting down'));
   }
 
@@ -55,24 +55,24 @@ export class Attempts {
   async send(entry: QueueEntry, to: DestinationAddress, health: DestinationHealth): Promise<TryOutcome> {
     const { metrics, rules, random } = this.#o;
     const { delivery } = entry;
-    const lane = `${delivery.applicationId}/${delivery.destination}`;
+    const lane = laneOf(delivery.applicationId, delivery.destination);
     const isProbe = health.breaker.failing;
     health.breaker.enter();
     const result = await this.#post(delivery, to);
     if (this.#stop.signal.aborted && result.statusCode === 0) {
       health.breaker.leave();
-      return { kind: 'cut' };
+      return { kind: 'aborted' };
     }
-    const word = outcomeWord(result);
-    metrics.attempts.inc({ outcome: word });
+    const outcome = outcomeOf(result);
+    metrics.attempts.inc({ outcome });
     const change = afterAttempt(delivery, result, rules, health.probes.countFor(delivery), random());
-    if (word === 'delivered') {
+    if (outcome === 'delivered') {
       metrics.deliverySeconds.observe(
         Math.max(0, result.atMs + result.durationMs - delivery.createdAtMs) / 1000,
       );
     }
-    if (isProbe && word !== 'delivered') health.probes.note(delivery.id);
-    health.report(word, lane, result);
+    if (isProbe && outcome !== 'delivered') health.probes.note(delivery.id);
+    health.report(outcome, lane, result);
     return { kind: 'attempted', change };
   }
 

@@ -11,8 +11,8 @@ const gatherMs = 10;
 const fullAt = 5000;
 
 /**
- * End of a change. lost: the change has a whole delivery, which another instance has stored and owns (`DeliveryStore.apply`).
- * given up: the process stops before the change is stored.
+ * End of a change. lost: the change has a whole delivery, which another instance has stored and owns
+ * (`DeliveryStore.apply`). given up: the process stops before the change is stored.
  */
 export type WriteResult = 'stored' | 'lost' | 'given up';
 
@@ -33,7 +33,7 @@ export class ChangeWriter {
   #writing = new Map<string, Write>();
   #running: Promise<void> | undefined;
   #givenUp = false;
-  /** Maximum changes of the next write: half of a write that was too large for the database, then slowly more. */
+  /** Maximum changes of the next write. Halved after a failed write, because it may have been too large; then grows. */
   #most = maxBatch;
 
   constructor(store: Pick<DeliveryStore, 'apply'>, logger: Logger, time: Time = systemTime) {
@@ -62,14 +62,16 @@ export class ChangeWriter {
     return this.#waiting.has(id) || this.#writing.has(id);
   }
 
-  /** The end of this delivery while it is not stored yet. */
+  /** Returns the delivery's end while this end is not stored yet; otherwise undefined. */
   endOf(id: string): 'delivered' | 'dead' | 'replaced' | undefined {
     const status = this.#unstored(id)[0]?.changed.change.status;
     return status === 'pending' ? undefined : status;
   }
 
-  /** True if this delivery has left its order, by its end or its first attempt, and that is not stored yet. */
-  left(id: string): boolean {
+  /**
+   * True if later deliveries no longer wait for this one, by its end or its first attempt, and this is not stored yet.
+   */
+  hasLeftOrder(id: string): boolean {
     return this.#unstored(id).some(
       ({ changed: { change } }) => change.order === 'none' || (change.status ?? 'pending') !== 'pending',
     );
@@ -119,7 +121,10 @@ export class ChangeWriter {
           failures++;
           this.#most = Math.max(1, Math.floor(some.length / 2));
           if (this.#givenUp) return;
-          this.#logger.warn({ err: error, marks: some.length }, 'outcomes of callbacks not stored, retrying');
+          this.#logger.warn(
+            { err: error, changes: some.length },
+            'outcomes of callbacks not stored, retrying',
+          );
           await this.#time.sleep(longestBackoffMs(failures, retry));
         }
       }

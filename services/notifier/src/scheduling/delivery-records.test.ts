@@ -51,11 +51,11 @@ test('a change is stored only while this instance owns the delivery, unless it w
 
 test('a delivery may be sent without a record only until its record is requested, and while the partition is held', () => {
   take(delivery('n-1'), delivery('n-2', 2));
-  expect(records.mayGo('n-1')).toBe(true);
+  expect(records.maySendUnrecorded('n-1')).toBe(true);
   void records.record('n-1');
-  expect([records.mayGo('n-1'), records.mayGo('n-2')]).toEqual([false, true]);
+  expect([records.maySendUnrecorded('n-1'), records.maySendUnrecorded('n-2')]).toEqual([false, true]);
   isHeld = false;
-  expect(records.mayGo('n-2')).toBe(false);
+  expect(records.maySendUnrecorded('n-2')).toBe(false);
 });
 
 test.each([
@@ -107,11 +107,11 @@ test('earlier deliveries of an order key are shown when their records are durabl
   take(delivery('n-1', 1), delivery('n-2', 2), delivery('n-3', 3));
   const third = { orderKey: 't-1', sequence: 3 };
   void records.record('n-1');
-  const partly = records.showEarlier(third);
+  const partly = records.waitForEarlier(third);
   ends[0]?.('stored');
   expect(await partly).toBe(false);
   void records.record('n-2');
-  const shown = records.showEarlier(third);
+  const shown = records.waitForEarlier(third);
   ends[1]?.('stored');
   expect(await shown).toBe(true);
 });

@@ -28,10 +28,10 @@ interface Item {
 }
 
 /**
- * Stores the changes of deliveries through the writer. Knows the deliveries without a record, whose first attempt may
- * come before it (ADR 0050): the log has their event, the database does not know them. Each is recorded with its first
- * change, after a second, or on request. The offset passes the event only when the record, final or pending, is
- * durable, so a crash before that repeats the callback.
+ * Stores the changes of deliveries through the writer. Knows the deliveries without a record: their event is in the
+ * log, they are not in the database yet, and their first attempt may come before their record (ADR 0050). Each is
+ * recorded with its first change, after a second, or on request. The log's offset passes the event only when the record
+ * is durable. After a crash before that, the callback is repeated.
  */
 export class DeliveryRecords {
   readonly #o: DeliveryRecordsOptions;
@@ -54,7 +54,7 @@ export class DeliveryRecords {
     this.#expected += count;
   }
 
-  /** Takes deliveries without a record, of a batch of the log. They belong to this instance. */
+  /** Adds deliveries of a batch of the log that have no record. They belong to this instance. */
   take(deliveries: readonly Delivery[], batch: Pick<Batch, 'held'>): void {
     const sinceMs = this.#o.time.monotonicNow();
     for (const delivery of deliveries) {
@@ -68,7 +68,7 @@ export class DeliveryRecords {
     this.#checkSoon();
   }
 
-  /** Resolves when those of these deliveries that are here have durable records. */
+  /** Returns the writes of these deliveries' records. Deliveries that have a durable record are ignored. */
   settling(ids: readonly string[]): Unsettled {
     const items = ids.flatMap((id) => this.#items.get(id) ?? []);
     return {
@@ -84,8 +84,8 @@ export class DeliveryRecords {
     return this.#items.has(id);
   }
 
-  /** True while a delivery has no record, and no other instance can have it. */
-  mayGo(id: string): boolean {
+  /** True if a delivery may be sent before it is recorded: it has no record, and no other instance can have it. */
+  maySendUnrecorded(id: string): boolean {
     const item = this.#items.get(id);
     return item !== undefined && !item.writing && item.batch.held();
   }
@@ -112,8 +112,8 @@ export class DeliveryRecords {
   }
 
   /**
-   * Records all deliveries of these order keys. Resolves when they are durable: an instance that finds a delivery of
-   * such a key in the database then also finds the deliveries before and after it.
+   * Records all deliveries of these order keys. Resolves when the records are durable. Then an instance that finds a
+   * delivery of one of these order keys in the database also finds the deliveries before and after it.
    */
   async recordOrders(orderKeys: Iterable<string>): Promise<void> {
     const items = [...new Set(orderKeys)].flatMap((orderKey) => this.#ofOrder(orderKey));
@@ -129,7 +129,7 @@ export class DeliveryRecords {
    * Resolves when the deliveries before a delivery under its order key are delivered, or can be found in the database.
    * False: some are neither finished nor recorded.
    */
-  async showEarlier({ orderKey, sequence }: Pick<Delivery, 'orderKey' | 'sequence'>): Promise<boolean> {
+  async waitForEarlier({ orderKey, sequence }: Pick<Delivery, 'orderKey' | 'sequence'>): Promise<boolean> {
     const { writer } = this.#o;
     const earlier = this.#ofOrder(orderKey).filter(
       ({ delivery: { id, sequence: its } }) => its < sequence && writer.endOf(id) !== 'delivered',
@@ -146,7 +146,9 @@ export class DeliveryRecords {
     return [...(this.#byOrder.get(orderKey) ?? [])];
   }
 
-  /** Records a delivery with a change, by default only with a lease; does nothing if the record is requested already. */
+  /**
+   * Records a delivery with a change, by default only with a lease; does nothing if the record is requested already.
+   */
   #record(item: Item, delivery = item.delivery, change = this.#lease()): Promise<boolean> {
     item.writing ??= this.#write(delivery, change, delivery).then((result) => this.#written(item, result));
     return item.writing;

@@ -2,7 +2,7 @@ import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type AttemptReason, reasonOf } from '../domain/attempt-reason.ts';
 import { type BreakerRules, CircuitBreaker } from '../domain/circuit-breaker.ts';
-import type { AttemptResult, OutcomeWord } from '../domain/outcome.ts';
+import type { AttemptOutcome, AttemptResult } from '../domain/outcome.ts';
 import type { Probes } from './probes.ts';
 
 /** A lane that sends to a destination, and is notified when its state changes. */
@@ -17,7 +17,7 @@ export interface DestinationUser {
   recovered(): void;
 }
 
-/** Is notified of the result of each attempt of a lane. Keeps the results in memory only. */
+/** Receives the result of each attempt of a lane. */
 export interface HealthWatch {
   failed(lane: string, reason: AttemptReason): void;
   delivered(lane: string): void;
@@ -36,7 +36,7 @@ export interface HealthOptions {
   readonly time?: Time;
 }
 
-/** Result of a failed request, with the wait that the destination asked for. */
+/** Result of a request, with the destination's Retry-After. */
 type RequestEnd = Pick<AttemptResult, 'statusCode' | 'error' | 'retryAfterMs'>;
 
 /** State of one destination, for all settings whose address currently leads to it. */
@@ -65,12 +65,12 @@ export class DestinationHealth {
   }
 
   /** Reports the end of a request of `lane`. */
-  report(word: OutcomeWord, lane: string, end: RequestEnd): void {
+  report(outcome: AttemptOutcome, lane: string, end: RequestEnd): void {
     const { breaker } = this;
     const { logger, random, watch, time = systemTime } = this.#o;
     // 410 is about one callback, not about the destination.
-    if (word === 'gone') breaker.leave();
-    else if (word === 'delivered') {
+    if (outcome === 'gone') breaker.leave();
+    else if (outcome === 'delivered') {
       watch.delivered(lane);
       if (!breaker.succeeded()) return;
       logger.info({ lane }, 'destination accepts callbacks again');
@@ -90,7 +90,7 @@ export class DestinationHealth {
     }
   }
 
-  /** A request in flight may have ended: starts deliveries of all users, and of this one, which may have left. */
+  /** A request of `user` has ended: starts deliveries of all users that may start now. */
   dispatch(user: DestinationUser): void {
     if (this.#users.size > 1) for (const each of this.#users) each.dispatch();
     else user.dispatch();

@@ -4,9 +4,9 @@ import type { Delivery } from '../domain/delivery.ts';
 const maxKeys = 50_000;
 
 /**
- * The sequence up to which everything of an order key is known to be finished: ended, or tried once if others wait only
- * for that. Finished is final, so a remembered sequence stays valid whatever other instances do. For a forgotten order
- * key the database is asked.
+ * The sequence up to which all deliveries of an order key are known to be finished: ended (order 'ended'), or tried
+ * once (order 'tried'). Finished is final, so a remembered sequence stays valid whatever other instances do. For order
+ * keys that are not remembered the database is read.
  */
 export class FinishedOrders {
   readonly #upTo = new LRUCache<string, number>({ max: maxKeys });

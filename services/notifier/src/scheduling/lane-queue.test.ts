@@ -50,13 +50,13 @@ function add(id: string, more: Partial<Delivery> = {}): void {
       ...delivery,
       ...more,
     } as Delivery,
-    patientUntilMs: Number.POSITIVE_INFINITY,
+    orderWaitUntilMs: Number.POSITIVE_INFINITY,
   });
   store(changes);
 }
 const take = () => queue.take() as Taken;
-const follow = (taken: Taken, outcome: TryOutcome, lane = { crowded: false, stopping: false }) =>
-  store(queue.follow(taken, outcome, lane));
+const afterTry = (taken: Taken, outcome: TryOutcome, lane = { crowded: false, stopping: false }) =>
+  store(queue.afterTry(taken, outcome, lane));
 const failed = (pauseMs: number): TryOutcome => ({
   kind: 'attempted',
   change: { status: 'pending', attempts: 1, nextAttemptAtMs: now + pauseMs },
@@ -72,7 +72,7 @@ test('the next delivery of an order key is taken only when the previous one has 
   add('n-2');
   const first = take();
   expect(queue.take()).toBeUndefined();
-  follow(first, delivered);
+  afterTry(first, delivered);
   expect(stored).toEqual([
     { id: 'n-1', change: expect.objectContaining({ status: 'delivered' }), onlyIfOwner: undefined },
   ]);
@@ -83,7 +83,7 @@ test('the next delivery of an order key is taken only when the previous one has 
 test('a failed delivery makes its chain wait, and its attempt is stored only while this instance owns it', () => {
   add('n-1');
   add('n-2');
-  follow(take(), failed(1000));
+  afterTry(take(), failed(1000));
   expect(queue.readyCount).toBe(0);
   expect(stored).toEqual([
     { id: 'n-1', change: expect.objectContaining({ attempts: 1 }), onlyIfOwner: 'i-1' },
@@ -95,7 +95,7 @@ test('a failed delivery makes its chain wait, and its attempt is stored only whi
 test('during a long pause the whole chain is in the database, each delivery without an owner', () => {
   add('n-1');
   add('n-2');
-  follow(take(), failed(60_000));
+  afterTry(take(), failed(60_000));
   expect(left()).toEqual([]);
   const released = { owner: null, dueAtMs: now + 60_000 };
   expect(stored).toEqual([
@@ -108,14 +108,14 @@ test('a failed report is retried on its own, and the next report of its device c
   add('n-1', { order: 'tried' });
   add('n-2', { order: 'tried' });
   const first = take();
-  follow(first, failed(1000));
+  afterTry(first, failed(1000));
   expect(stored).toEqual([
     { id: 'n-1', change: expect.objectContaining({ order: 'none' }), onlyIfOwner: 'i-1' },
   ]);
   const second = take();
   expect(second.entry.delivery.id).toBe('n-2');
   expect(queue.size).toBe(2);
-  follow(second, { kind: 'lost' });
+  afterTry(second, { kind: 'lost' });
   queue.wakeAll();
   expect(take().entry.delivery).toMatchObject({ id: 'n-1', order: 'none' });
 });
@@ -123,7 +123,7 @@ test('a failed report is retried on its own, and the next report of its device c
 test('a failed report with a long pause leaves alone: later reports stay', () => {
   add('n-1', { order: 'tried' });
   add('n-2', { order: 'tried' });
-  follow(take(), failed(60_000));
+  afterTry(take(), failed(60_000));
   expect(left()).toEqual(['n-2']);
   expect(stored).toEqual([
     { id: 'n-1', change: expect.objectContaining({ order: 'none', owner: null }), onlyIfOwner: 'i-1' },
@@ -134,7 +134,7 @@ test('an earlier event that arrives during the check of a later one is sent firs
   add('n-2');
   const later = take();
   add('n-1');
-  follow(later, { kind: 'blocked', untilMs: now + 1000 });
+  afterTry(later, { kind: 'blocked', untilMs: now + 1000 });
   expect(stored).toEqual([]);
   expect(take().entry.delivery.id).toBe('n-1');
 });
@@ -144,7 +144,7 @@ test('a failed progress is replaced by a later event that arrived meanwhile', ()
   const progress = take();
   add('n-2');
   expect(left()).toEqual(['n-1', 'n-2']);
-  follow(progress, failed(1000));
+  afterTry(progress, failed(1000));
   expect(stored).toMatchObject([
     { id: 'n-1', change: { status: 'replaced', attempts: 1 }, onlyIfOwner: 'i-1' },
   ]);
@@ -154,7 +154,7 @@ test('a failed progress is replaced by a later event that arrived meanwhile', ()
 test('a delivery that another instance took is dropped, and later ones continue', () => {
   add('n-1');
   add('n-2');
-  follow(take(), { kind: 'lost' });
+  afterTry(take(), { kind: 'lost' });
   expect(stored).toEqual([]);
   expect(left()).toEqual(['n-2']);
   expect(queue.readyCount).toBe(1);
@@ -163,7 +163,7 @@ test('a delivery that another instance took is dropped, and later ones continue'
 test('deliveries that a shutdown aborted are given back, each with its own due time', () => {
   add('n-1');
   add('n-2', { nextAttemptAtMs: now + 7 });
-  follow(take(), { kind: 'cut' }, { crowded: false, stopping: true });
+  afterTry(take(), { kind: 'aborted' }, { crowded: false, stopping: true });
   expect(left()).toEqual([]);
   expect(stored).toEqual([
     { id: 'n-1', change: { owner: null, dueAtMs: now - 5 }, onlyIfOwner: 'i-1' },
@@ -174,8 +174,8 @@ test('deliveries that a shutdown aborted are given back, each with its own due t
 test('a chain is ready again when its time has come, and not before', async () => {
   add('n-1');
   add('i-2', { order: 'none' });
-  follow(take(), failed(1000));
-  follow(take(), failed(3000));
+  afterTry(take(), failed(1000));
+  afterTry(take(), failed(3000));
   expect(queue.wakeAtMs).toBe(time.monotonicNow() + 1000);
   await time.advance(999);
   queue.wake();
@@ -213,7 +213,7 @@ test('only the last ready chains leave memory, and each delivery keeps its own d
 
 test('deliveries that are given up leave ready and waiting chains, but not a chain that is being worked on', () => {
   for (const id of ['i-1', 'i-2', 'i-3']) add(id, { order: 'none' });
-  follow(take(), failed(1000));
+  afterTry(take(), failed(1000));
   take();
   stored = [];
   store(queue.giveUp(() => true, 'destination failing'));

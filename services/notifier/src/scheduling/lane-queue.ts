@@ -31,7 +31,7 @@ export class LaneQueue {
   readonly #clock: Pick<Time, 'now' | 'monotonicNow'>;
   readonly #finished: FinishedOrders;
   #size = 0;
-  /** No chain is ready before; monotonic clock, milliseconds. */
+  /** No waiting chain becomes ready before this time; monotonic clock, milliseconds. */
   #readyAtMs = Number.POSITIVE_INFINITY;
 
   constructor(clock: Pick<Time, 'now' | 'monotonicNow'>, finished: FinishedOrders) {
@@ -61,7 +61,7 @@ export class LaneQueue {
    * Returns the claimed deliveries that are not queued yet. After a pause of the process, or a clock step, an instance
    * may claim its own deliveries. These get the new lease.
    */
-  unknownOf(claimed: readonly Delivery[]): Delivery[] {
+  notQueuedOf(claimed: readonly Delivery[]): Delivery[] {
     const known = new Map([...this.entries()].map((entry) => [entry.delivery.id, entry]));
     return claimed.filter(({ id, dueAtMs }) => {
       const entry = known.get(id);
@@ -83,12 +83,12 @@ export class LaneQueue {
     const replaced = chain.add(entry);
     this.#size += windowUnitsOf(entry.delivery);
     for (const { delivery } of replaced) this.#size -= windowUnitsOf(delivery);
-    // The delivery that the chain waited for may have been removed: the new first delivery has its own time.
+    // The chain waited for the time of its former first delivery. The new first delivery can be tried now.
     if (chain.first !== first && this.#waiting.has(chain)) this.#wake(chain);
     return replaced.map(({ delivery }) => ({ delivery, change: ended('replaced', this.#clock.now()) }));
   }
 
-  /** The next chain to work on. Must be passed to `follow` after the try. */
+  /** The next chain to work on. Must be passed to `afterTry` after the try. */
   take(): Taken | undefined {
     for (;;) {
       const chain = this.#ready.shift();
@@ -101,7 +101,7 @@ export class LaneQueue {
   }
 
   /** After a try: decides the next step (domain/next-step.ts) and carries it out. */
-  follow(
+  afterTry(
     taken: Taken,
     outcome: TryOutcome,
     lane: { readonly crowded: boolean; readonly stopping: boolean },
@@ -121,7 +121,7 @@ export class LaneQueue {
     return this.#run(taken, step);
   }
 
-  /** Removes a delivery that another instance has taken. During the work on it, it is only marked. */
+  /** Removes a delivery that another instance has taken. While the delivery is being worked on, it is only marked. */
   drop(entry: QueueEntry): void {
     const chain = this.#chains.get(chainKey(entry));
     if (chain?.working === entry) entry.lost = true;
@@ -152,7 +152,7 @@ export class LaneQueue {
       if (chain.all.length < 2) continue;
       for (const entry of chain.all.slice(1)) {
         const waits = entry.delivery.order === 'tried' && entry !== chain.working;
-        if (!waits || entry.patientUntilMs > this.#clock.monotonicNow()) continue;
+        if (!waits || entry.orderWaitUntilMs > this.#clock.monotonicNow()) continue;
         entry.alone = true;
         this.#ready.push(this.#isolate({ chain, entry }));
       }
@@ -173,7 +173,7 @@ export class LaneQueue {
     return changed;
   }
 
-  /** Makes chains ready whose time has come. */
+  /** Makes waiting chains ready when their time has come. */
   wake(): void {
     const nowMs = this.#clock.monotonicNow();
     if (nowMs < this.#readyAtMs) return;
@@ -234,7 +234,7 @@ export class LaneQueue {
     else this.#ready.push(chain);
   }
 
-  /** Nothing of this chain starts before `delayMs` have passed. */
+  /** Lets the chain wait for `delayMs`. */
   #postpone(chain: Chain, delayMs: number): void {
     chain.working = undefined;
     const atMs = this.#clock.monotonicNow() + delayMs;
@@ -278,8 +278,8 @@ export class LaneQueue {
 
   #forget(chain: Chain): void {
     this.#waiting.delete(chain);
-    const place = this.#ready.indexOf(chain);
-    if (place >= 0) this.#ready.splice(place, 1);
+    const index = this.#ready.indexOf(chain);
+    if (index >= 0) this.#ready.splice(index, 1);
     if (this.#chains.get(chain.key) === chain) this.#chains.delete(chain.key);
   }
 }

@@ -37,7 +37,7 @@ beforeEach(() => {
     },
     records: {
       lacks: () => false,
-      mayGo: () => true,
+      maySendUnrecorded: () => true,
       recorded: (id: string) => recorded.get(id)?.promise ?? Promise.resolve(true),
       change: () => {},
     },

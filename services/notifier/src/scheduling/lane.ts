@@ -3,7 +3,7 @@ import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
 import { lanePauseMs, type TryOutcome } from '../domain/next-step.ts';
-import { type TimeLimit, whileNotTaken } from '../domain/time-limit.ts';
+import { type TimeLimit, waitState } from '../domain/time-limit.ts';
 import { claimCount, isCrowded, type Memory, windowOf, windowUnitsOf } from '../domain/window.ts';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { Admission, Attempts } from './attempts.ts';
@@ -33,7 +33,7 @@ export interface LaneContext {
   readonly attempts: Attempts;
   readonly claims: Claims;
   readonly writer: Pick<ChangeWriter, 'full' | 'has'>;
-  readonly records: Pick<DeliveryRecords, 'lacks' | 'mayGo' | 'record' | 'recorded' | 'change'>;
+  readonly records: Pick<DeliveryRecords, 'lacks' | 'maySendUnrecorded' | 'record' | 'recorded' | 'change'>;
   readonly finished: FinishedOrders;
   readonly metrics: Pick<NotifierMetrics, 'dead'>;
   readonly healths: DestinationHealths;
@@ -75,7 +75,7 @@ export class Lane implements DestinationUser {
   #pulling = 0;
   /** Average window units of the last claimed deliveries. */
   #claimedUnits = 1;
-  /** True if the health belongs to the setting's address, as last read. */
+  /** True if `#health` is that of the setting's address, as last read. */
   #attached = false;
   /** True if the setting has no address or key, as last read. */
   #unset = false;
@@ -122,12 +122,12 @@ export class Lane implements DestinationUser {
     return this.#maybeMore || this.#claiming ? 0 : Math.max(0, this.#window - this.taken);
   }
 
-  get #taking(): boolean {
+  get #accepting(): boolean {
     return !this.#health.breaker.failing && !this.#unset;
   }
 
   get #window(): number {
-    return windowOf(this.#c.settings.windowSize, this.#taking);
+    return windowOf(this.#c.settings.windowSize, this.#accepting);
   }
 
   /**
@@ -149,9 +149,9 @@ export class Lane implements DestinationUser {
   accept(deliveries: readonly Delivery[]): void {
     const { time, settings, records } = this.#c;
     this.#usedAtMs = time.monotonicNow();
-    const patientUntilMs = time.monotonicNow() + settings.orderWaitMs;
+    const orderWaitUntilMs = time.monotonicNow() + settings.orderWaitMs;
     for (const delivery of deliveries) {
-      const entry: QueueEntry = { delivery, patientUntilMs };
+      const entry: QueueEntry = { delivery, orderWaitUntilMs };
       this.#store(this.#queue.add(entry));
       void records.recorded(delivery.id).then((mine) => {
         if (!mine) this.drop(entry);
@@ -186,7 +186,7 @@ export class Lane implements DestinationUser {
     this.#wakeAt(nextMs);
   }
 
-  /** Releases deliveries whose maximum wait for others is over; gives up deliveries after their time limit. */
+  /** Lets deliveries whose maximum wait for others is over start; gives up deliveries after their time limit. */
   tidy(): void {
     this.#queue.separate();
     this.#expire();
@@ -230,7 +230,7 @@ export class Lane implements DestinationUser {
    * others.
    */
   #expire(): void {
-    if (this.#taking) return;
+    if (this.#accepting) return;
     const { time, settings } = this.#c;
     const { probes } = this.#health;
     const unset = this.#unset;
@@ -238,16 +238,19 @@ export class Lane implements DestinationUser {
     const now = time.now();
     let tooFew = false;
     const isOver = (delivery: Delivery) => {
-      const standing = whileNotTaken(delivery, recent, now, settings.limit);
-      tooFew ||= standing === 'too few attempts';
-      return standing === 'over';
+      const state = waitState(delivery, recent, now, settings.limit);
+      tooFew ||= state === 'too few attempts';
+      return state === 'over';
     };
     this.#store(this.#queue.giveUp(isOver, unset ? 'destination not set' : 'destination failing'));
     // Other instances, and this one before its start, may have made more probes than are known here.
     if (tooFew) void probes.refresh()?.then(() => this.#expire());
   }
 
-  /** Starts ready deliveries. Returns when the destination allows the next start; infinite if another event starts it. */
+  /**
+   * Starts ready deliveries. Returns the time at which the destination allows the next start; infinite if the end of a
+   * request or a new delivery causes the next start. Monotonic clock, milliseconds.
+   */
   #startReady(now: number): number {
     while (this.#queue.readyCount > 0) {
       const health = this.#health;
@@ -274,10 +277,10 @@ export class Lane implements DestinationUser {
       outcome = { kind: 'unknown' };
     }
     this.#active--;
-    // The new owner retries it. A delivery from here stays valid.
+    // If another instance has taken the delivery, that instance retries it. A success of this instance stays valid.
     const failed = outcome.kind !== 'attempted' || outcome.change.status !== 'delivered';
-    this.#follow(taken, taken.entry.lost && failed ? { kind: 'lost' } : outcome);
-    // Later deliveries in the order do not wait for another one any more.
+    this.#afterTry(taken, taken.entry.lost && failed ? { kind: 'lost' } : outcome);
+    // During a shutdown the deliveries that waited for this one are given back, too.
     if (this.#c.stopping()) this.giveBack();
     this.#health.dispatch(this);
   }
@@ -287,11 +290,11 @@ export class Lane implements DestinationUser {
     const { id } = entry.delivery;
     let admission: Admission;
     try {
-      const mine = records.mayGo(id) || (await records.record(id));
+      const mine = records.maySendUnrecorded(id) || (await records.record(id));
       if (!mine) return { kind: 'lost' };
       admission = await attempts.admit(this.name, entry);
     } finally {
-      // Frees the slot for this try itself before any other can take it: no await follows until `send`.
+      // `send` takes a slot again. No other try can take it in between, because there is no await until then.
       entered.breaker.leave();
     }
     if (admission.kind === 'unset') {
@@ -304,18 +307,18 @@ export class Lane implements DestinationUser {
     const health = healths.of(laneParts(this.name).applicationId, admission.to.url.origin);
     this.#attach(health);
     if (stopping() || !health.breaker.mayStart(this.#c.time.monotonicNow())) return { kind: 'deferred' };
-    if (records.lacks(id) && (health.breaker.failing || !records.mayGo(id))) {
+    if (records.lacks(id) && (health.breaker.failing || !records.maySendUnrecorded(id))) {
       void records.record(id);
       return { kind: 'deferred' };
     }
     return await attempts.send(entry, admission.to, health);
   }
 
-  #follow(taken: Taken, outcome: TryOutcome): void {
+  #afterTry(taken: Taken, outcome: TryOutcome): void {
     const { settings, memory, random, stopping } = this.#c;
     const { kind } = outcome;
     const crowded = kind === 'blocked' && isCrowded(this.size, this.#window, memory);
-    this.#store(this.#queue.follow(taken, outcome, { crowded, stopping: stopping() }));
+    this.#store(this.#queue.afterTry(taken, outcome, { crowded, stopping: stopping() }));
     this.#unknownInARow = kind === 'unknown' ? this.#unknownInARow + 1 : 0;
     if (kind !== 'unset' && kind !== 'unknown') return;
     const pauseMs = lanePauseMs(kind, this.#unknownInARow, settings.unsetRetryMs, random());
@@ -352,10 +355,10 @@ export class Lane implements DestinationUser {
           const units = answer.claimed.reduce((sum, delivery) => sum + windowUnitsOf(delivery), 0);
           this.#claimedUnits = units / answer.claimed.length;
         }
-        // A delivery with unstored changes was finished here, or given back. Queue and writer are asked in the same
-        // tick: otherwise a try that ends in between would be missing in both.
-        const unknown = this.#queue.unknownOf(answer.claimed);
-        this.accept(unknown.filter(({ id }) => !this.#c.writer.has(id)));
+        // A claimed delivery with unstored changes was finished or given back here, and is not queued. Queue and writer
+        // are checked in the same tick: otherwise a try that ends in between would be found in neither.
+        const notQueued = this.#queue.notQueuedOf(answer.claimed);
+        this.accept(notQueued.filter(({ id }) => !this.#c.writer.has(id)));
         this.#expire();
         if (this.#c.stopping()) this.giveBack();
       }

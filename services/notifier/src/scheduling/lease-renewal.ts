@@ -1,7 +1,7 @@
 import type { Time, Timer } from '@headset-cloud/runtime/clock.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
-import { leaseIsAging } from '../domain/lease.ts';
+import { needsRenewal } from '../domain/lease.ts';
 import type { DeliveryStore } from '../ports/delivery-store.ts';
 import type { DeliveryRecords } from './delivery-records.ts';
 
@@ -69,7 +69,7 @@ export class LeaseRenewal {
     for (const holder of holders()) {
       for (const entry of holder.entries()) {
         const { id, dueAtMs } = entry.delivery;
-        if (leaseIsAging(dueAtMs, untilMs, leaseMs) && !records.lacks(id)) aging.push([holder, entry]);
+        if (needsRenewal(dueAtMs, untilMs, leaseMs) && !records.lacks(id)) aging.push([holder, entry]);
       }
     }
     return aging;

@@ -76,7 +76,7 @@ const lapsed = () => ({ owner: 'a', dueAtMs: time.now() - 1 });
 const owned = (owner: string) => ({ owner, dueAtMs: time.now() + leaseMs });
 const entry = (d: Delivery) => ({
   delivery: d,
-  patientUntilMs: time.monotonicNow() + 60_000,
+  orderWaitUntilMs: time.monotonicNow() + 60_000,
 });
 const claimAll = (of: typeof a) => of.store.claim(lane, 100, time.now(), time.now() + leaseMs);
 
@@ -180,13 +180,13 @@ test('the first attempt of an earlier report counts before it is stored', async 
 test('a report waits for the first attempt of an earlier one no longer than its maximum wait', async () => {
   const second = report('n-2', 20, owned('b'));
   await a.store.insert([report('n-1', 10, { dueAtMs: time.now() + 20_000 }), second]);
-  const patientUntilMs = time.monotonicNow() + 5000;
-  const readiness = await b.readiness.of({ ...entry(second), patientUntilMs });
+  const orderWaitUntilMs = time.monotonicNow() + 5000;
+  const readiness = await b.readiness.of({ ...entry(second), orderWaitUntilMs });
   expect(readiness).toEqual({ kind: 'blocked', untilMs: time.now() + 5000 });
   await time.advance(4999);
-  expect(await b.readiness.of({ ...entry(second), patientUntilMs })).toMatchObject({ kind: 'blocked' });
+  expect(await b.readiness.of({ ...entry(second), orderWaitUntilMs })).toMatchObject({ kind: 'blocked' });
   await time.advance(1);
-  expect(await b.readiness.of({ ...entry(second), patientUntilMs })).toEqual({ kind: 'ready' });
+  expect(await b.readiness.of({ ...entry(second), orderWaitUntilMs })).toEqual({ kind: 'ready' });
 });
 
 test('if the previous report is known and was tried, the database is not asked', async () => {

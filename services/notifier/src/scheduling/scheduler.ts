@@ -48,12 +48,12 @@ const defaultStopMs = 4000;
 const flushMs = 700;
 const flushShare = 0.2;
 
-/** Number of leases after which the database is searched for impossible times. */
+/** The database is searched for impossible times at this interval, as a multiple of the lease. */
 const correctAfterLeases = 6;
 
 /**
- * Sends due deliveries: accepts deliveries that this instance has just stored, claims deliveries without an owner from
- * the database (no memory, waiting, or left by a crashed instance), and renews leases.
+ * Sends due deliveries: accepts new deliveries, claims due deliveries from the database, and renews leases. The
+ * database contains due deliveries that had no free memory or waited for their next attempt, or whose owner crashed.
  */
 export class Scheduler {
   readonly #o: SchedulerOptions;
@@ -85,24 +85,24 @@ export class Scheduler {
 
   /**
    * Decides for each new delivery whether this instance takes it at once (then this instance is its owner), or whether
-   * it waits in the database. If the batch surely belongs to this instance, also decides which of its deliveries may be
-   * sent before they are stored (ADR 0050). Reserves memory for them until `done` is called.
+   * it waits in the database. If the batch belongs to this instance (`held`), also decides which deliveries may be sent
+   * before they are stored (ADR 0050). Reserves memory until `done` is called.
    */
   plan(deliveries: readonly Delivery[], held: boolean): Plan {
     const planned = this.#withOwners(deliveries);
-    const soon = new Map<string, number>();
+    const freeSoon = new Map<string, number>();
     let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.records.free : 0;
-    const goesSoon = ({ applicationId, destination, order, replaceable, owner }: Delivery) => {
+    const maySendUnrecorded = ({ applicationId, destination, order, replaceable, owner }: Delivery) => {
       const name = laneOf(applicationId, destination);
-      const left = soon.get(name) ?? this.#lane(name).freeSoon;
-      const goes = owner !== null && order !== 'tried' && !replaceable && left > 0 && unrecorded > 0;
-      // If one must be stored first, later ones must be, too.
-      soon.set(name, goes ? left - 1 : 0);
-      if (goes) unrecorded--;
-      return goes;
+      const left = freeSoon.get(name) ?? this.#lane(name).freeSoon;
+      const maySend = owner !== null && order !== 'tried' && !replaceable && left > 0 && unrecorded > 0;
+      // If one delivery of a lane must be stored first, all later ones must be, too.
+      freeSoon.set(name, maySend ? left - 1 : 0);
+      if (maySend) unrecorded--;
+      return maySend;
     };
     const { toSend = [], toStore = [] } = Object.groupBy(planned, (delivery) =>
-      goesSoon(delivery) ? 'toSend' : 'toStore',
+      maySendUnrecorded(delivery) ? 'toSend' : 'toStore',
     );
     const expected = planned.filter(({ owner }) => owner !== null);
     const { records } = this.#o;
@@ -132,7 +132,7 @@ export class Scheduler {
       const name = laneOf(delivery.applicationId, delivery.destination);
       const left = free.get(name) ?? this.#lane(name).free;
       const taken = left > 0 && total > 0 && !this.#stopping;
-      // If one has to wait, later ones wait, too, so that the older is sent first.
+      // If one delivery of a lane has to wait, all later ones wait, too, so that the oldest is sent first.
       const units = windowUnitsOf(delivery);
       free.set(name, taken ? left - units : 0);
       if (!taken) return { ...delivery, owner: null };
@@ -141,7 +141,7 @@ export class Scheduler {
     });
   }
 
-  /** Starts planned deliveries that are stored now or may be stored later. */
+  /** Starts planned deliveries: those that are stored, and those that are sent before they are stored. */
   accept(deliveries: readonly Delivery[]): void {
     const lanes = new Map<Lane, Delivery[]>();
     for (const delivery of deliveries) {
@@ -175,15 +175,15 @@ export class Scheduler {
   }
 
   /**
-   * Lets requests in flight end, for `forMs` at most, and gives the rest back: deliveries that wait in order as the
-   * requests end, aborted ones last.
+   * Stops within `forMs`: lets requests in flight end, then aborts the rest, and gives all other deliveries back. A
+   * delivery that waits for an earlier one is given back when the request of the earlier one has ended.
    */
   async stop(forMs = defaultStopMs): Promise<void> {
     const endsAtMs = this.#o.time.monotonicNow() + forMs;
     this.retire();
     const lastMs = Math.min(flushMs, forMs * flushShare);
     await this.#drained(forMs - 3 * lastMs);
-    this.#o.attempts.cut();
+    this.#o.attempts.abort();
     await this.#drained(lastMs);
     this.#leases.stop();
     this.#o.records.stop();

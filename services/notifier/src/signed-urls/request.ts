@@ -32,8 +32,8 @@ export interface SignedUrlsOptions {
 }
 
 /**
- * Requests signed URLs from integrators: one POST, signed like callbacks, without retries. It shares the rules for
- * addresses and time-outs with callbacks, but no connection, queue or limit, so that neither delays the other.
+ * Requests signed URLs from integrators: one POST, signed like callbacks, without retries. The rules for addresses and
+ * time-outs are those of callbacks. Connections, queue and limit are separate, so that neither delays the other.
  */
 export class SignedUrls {
   readonly #o: SignedUrlsOptions;

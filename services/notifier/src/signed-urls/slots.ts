@@ -53,7 +53,7 @@ export class DestinationSlots {
         waiting.splice(waiting.indexOf(go), 1);
         reject(signal.reason);
       };
-      // The slot is passed on, so the number in flight does not change.
+      // The slot is passed to this request, so the number in flight does not change.
       const go = () => {
         signal.removeEventListener('abort', onAbort);
         resolve();

@@ -25,7 +25,7 @@ import { deliveriesCollection } from './indexes.ts';
 
 /** Maximum undelivered deliveries that a metrics scrape counts. */
 const countLimit = 100_000;
-/** Maximum extension of a lease beyond the requested time, if many claims are made in one moment; milliseconds. */
+/** Maximum extension of a lease beyond the requested end, if many claims are made in one moment; milliseconds. */
 const mostAheadMs = 1000;
 
 /** Deliveries in MongoDB. Every change of an owner is one conditional update. */
@@ -68,16 +68,16 @@ export class MongoDeliveryStore implements DeliveryStore {
     const found = await this.#deliveries.find(due, { sort: { dueAtMs: 1 }, limit }).toArray();
     const more = found.length === limit;
     const free = found.filter((d) => d.owner === null);
-    const lapsed = found.filter((d) => d.owner !== null);
-    const [claimedFree, claimedLapsed] = await Promise.all([
+    const expired = found.filter((d) => d.owner !== null);
+    const [claimedFree, claimedExpired] = await Promise.all([
       this.#take(free, { owner: null }, { owner: this.#instanceId, dueAtMs: untilMs }),
       this.#take(
-        lapsed,
+        expired,
         { owner: { $ne: null } },
         { owner: this.#instanceId, dueAtMs: untilMs, takenOver: true },
       ),
     ]);
-    const won = new Map([...claimedFree, ...claimedLapsed].map((d) => [d._id, d]));
+    const won = new Map([...claimedFree, ...claimedExpired].map((d) => [d._id, d]));
     // In the order of their due times.
     const claimed = found.flatMap((d) => {
       const document = won.get(d._id);
@@ -87,8 +87,8 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 
   /**
-   * Ends of leases identify the deliveries of a claim, so claims of this instance in the same moment have different
-   * ends. After a clock step back the ends follow it.
+   * End of a lease that no other claim of this instance has, because it identifies the deliveries of the claim: claims
+   * in the same moment get different ends. After the clock was set back the ends follow the clock.
    */
   #distinctEnd(leaseEndMs: number): number {
     const aheadMs = this.#lastLeaseEndMs - leaseEndMs;
@@ -110,7 +110,7 @@ export class MongoDeliveryStore implements DeliveryStore {
       { $set: lease },
     );
     if (modifiedCount === found.length) return found.map((d) => ({ ...d, ...lease }));
-    // Another instance was faster for some. Owner and end of the lease identify ours.
+    // Another instance has claimed some of them. Owner and end of the lease identify the deliveries of this claim.
     return await this.#deliveries
       .find({
         _id: { $in: ids },
@@ -143,8 +143,8 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 
   /**
-   * Stores deliveries with their outcome. A delivery that is stored already was stored by an earlier try that failed
-   * afterwards, or by an instance that has consumed its event, too. A delivered one then stays delivered.
+   * Stores deliveries with their outcome. A delivery that is stored already was stored by an earlier try of this write,
+   * whose answer was lost, or by another instance that has consumed the event, too. In both cases a success is stored.
    */
   async #record(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>> {
     const known = await this.#insert(
@@ -216,7 +216,7 @@ export class MongoDeliveryStore implements DeliveryStore {
         (one) =>
           one.orderKey === orderKey &&
           one.sequence > sequence &&
-          // Unknown if it comes from a dead letter, or from release 0.1.0.
+          // A position is unknown for a replayed dead letter, or if release 0.1.0 stored the delivery.
           (position === '' || (one.position ?? '') < position),
       );
     return new Set(progress.filter(isBehind).map(({ id }) => id));
@@ -278,9 +278,9 @@ export class MongoDeliveryStore implements DeliveryStore {
     const { applicationId, limit, oldestFirst, createdAfterMs } = query;
     const direction = oldestFirst ? 1 : -1;
     const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
-    // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane
-    // has the due time, which is far in the future for an old delivery that waits for its next attempt. So the oldest
-    // of an application are searched in the order of creation.
+    // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane is
+    // ordered by the due time, which is far in the future for an old delivery that waits for its next attempt. So the
+    // oldest deliveries of an application are searched in the order of creation.
     const statuses = query.status ? [query.status] : deliveryStatuses;
     const ofLanes = applicationId === '' ? {} : { lane: { $in: lanes } };
     const queries = statuses.flatMap((status) => {
@@ -326,7 +326,7 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 }
 
-/** The update that sets a finished delivery to pending with a new time limit; `more` is set, too. */
+/** The update that sets a finished delivery to pending with a new time limit. `more`: further fields to set. */
 export function sentAgain(nowMs: number, more: Pick<DeliveryDocument, 'sentAgainBy' | 'recovery'> = {}) {
   return {
     $set: {

@@ -7,7 +7,9 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, Pending
   _id: string;
   body: Binary | Uint8Array;
   lane: string;
-  /** True if it may come after a progress, which has sequence 2 or more. Few deliveries do. */
+  /**
+   * True if a progress, which has sequence 2 or more, may come before it in its order. Few deliveries have this field.
+   */
   behindProgress?: true;
   /** First position in the event feed (ADR 0053); absent: none yet, or release 0.1.0 stored the delivery. */
   position?: string;
@@ -71,8 +73,9 @@ export function fromDocument(document: DeliveryDocument): Delivery {
 }
 
 /**
- * The fields to set for a change, with the time of removal if it ends the delivery. The time counts from `nowMs` if the
- * end was long ago: the event feed depends on it (ADR 0053), and an instance may be stopped between the two.
+ * The fields to set for a change, with the time of removal if the change ends the delivery. The retention counts from
+ * the time of the write, not from an earlier end: the event feed depends on it (ADR 0053), and a process may be paused
+ * between the two.
  */
 export function changedFields(
   change: DeliveryChange,

@@ -12,7 +12,7 @@ export interface FeedPartitionDocument extends Omit<FeedPartition, 'partition'> 
   _id: number;
 }
 
-/** The own stream of an application. */
+/** State of an application's own stream (feed/own-stream.ts). */
 export interface FeedDocument {
   /** The application. */
   _id: string;
@@ -23,8 +23,8 @@ export interface FeedDocument {
 
 /** Positions of deliveries in feeds, in the database of the deliveries (ADR 0053). */
 export function createFeedStore(store: Store): FeedStore {
-  // Durable together with the deliveries that are stored next (ADR 0012). Offsets are committed only after durable
-  // deliveries.
+  // 'in-order' is sufficient: the next write of deliveries makes these writes durable, too (ADR 0012), and offsets are
+  // committed only after the deliveries are durable.
   const partitions = store.collection<FeedPartitionDocument>(feedPartitionsCollection, {
     settle: 'in-order',
   });
@@ -39,8 +39,8 @@ export function createFeedStore(store: Store): FeedStore {
       await insertOnce(partitions.insertOne({ _id: partition, epoch, offset }));
     },
     async advance({ partition, epoch, offset }) {
-      const lower = { _id: partition, epoch, offset: { $lt: offset } };
-      await partitions.updateOne(lower, { $set: { offset } });
+      const withLowerOffset = { _id: partition, epoch, offset: { $lt: offset } };
+      await partitions.updateOne(withLowerOffset, { $set: { offset } });
       const found = await partitions.findOne({ _id: partition });
       if (!found) throw new Error(`partition ${partition} of the feed is missing`);
       return toPartition(found);
@@ -77,14 +77,14 @@ export function createFeedStore(store: Store): FeedStore {
         return { id: _id, resends, isAgain: position !== undefined };
       });
     },
-    async begin(applicationId, last, { from, atMs, entries }) {
+    async storeList(applicationId, last, { from, atMs, entries }) {
       if (last === 0) await insertOnce(feeds.insertOne({ _id: applicationId, last }));
       await feeds.updateOne(
         { _id: applicationId, last, list: { $exists: false } },
         { $set: { list: { from, atMs, entries: [...entries] } } },
       );
     },
-    async place(applicationId, { from, atMs, entries }) {
+    async assignPositions(applicationId, { from, atMs, entries }) {
       await deliveries.bulkWrite(
         entries.map(({ id, resends, isAgain }, i) => {
           const text = positionText({ partition: ownPartition, epoch: 0, offset: from + i, atMs });

@@ -76,10 +76,10 @@ export function createForgetStore(store: Store): ForgetStore {
           .toArray();
         const ids = { _id: { $in: found.map(({ _id }) => _id) } };
         removed += (await deliveries.deleteMany({ ...ids, ...ended })).deletedCount;
-        // Lists for positions contain ids, which contain the device.
+        // Completes the lists of own streams (feed/own-stream.ts), because their ids of deliveries contain the device.
         for (const applicationId of new Set(found.map((one) => one.applicationId))) {
           const { list } = await feed.ownStream(applicationId);
-          if (list) await feed.place(applicationId, list);
+          if (list) await feed.assignPositions(applicationId, list);
         }
         if (found.length === limit) return { removed, left: 0, more: true };
         left += await deliveries.countDocuments(of);

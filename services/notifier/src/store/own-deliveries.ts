@@ -11,7 +11,7 @@ import { deliveriesCollection } from './indexes.ts';
 type Field = 'createdAtMs' | 'dueAtMs';
 type Created = Pick<DeliveryDocument, '_id' | 'createdAtMs'>;
 
-/** Undelivered deliveries have no index by application and creation. Up to this many are sorted on request. */
+/** Pending deliveries have no index by application and creation. Up to this many are read and sorted on request. */
 const fewPending = 1000;
 
 /** An application's deliveries, found by indexes that have their order. */
@@ -23,7 +23,9 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
     return found.sort((a, b) => (a._id < b._id ? 1 : -1));
   }
 
-  /** Newest first; undefined if there are many, because then the newest of all deliveries soon include some of them. */
+  /**
+   * Pending deliveries, newest first. Undefined if there are many: a scan of all deliveries then finds enough of them.
+   */
   async function pendingOf({ applicationId, destination }: OwnQuery): Promise<Created[] | undefined> {
     const filter = ofLanes({ applicationId, destination, status: 'pending' });
     if ((await deliveries.countDocuments(filter, { limit: fewPending + 1 })) > fewPending) return undefined;
@@ -31,7 +33,7 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
     return found.sort((a, b) => b.createdAtMs - a.createdAtMs || (a._id < b._id ? 1 : -1));
   }
 
-  /** Includes deliveries that have ended in the meantime; the caller filters by state. */
+  /** Reads deliveries completely. Some may have ended in the meantime; the caller filters by state. */
   async function whole(of: readonly Created[]): Promise<DeliveryDocument[]> {
     const found = await deliveries.find({ _id: { $in: of.map(({ _id }) => _id) } }).toArray();
     const byId = new Map(found.map((one) => [one._id, one]));
@@ -65,9 +67,9 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
         const last = older.at(-1);
         // The limit may have left out deliveries with the last time.
         const ofLast = last ? await at(filter, field, last[field]) : [];
-        const sure = older.filter((one) => one[field] !== last?.[field]);
-        sure.sort((a, b) => b[field] - a[field] || (a._id < b._id ? 1 : -1));
-        found.push(...sure, ...ofLast);
+        const earlierTimes = older.filter((one) => one[field] !== last?.[field]);
+        earlierTimes.sort((a, b) => b[field] - a[field] || (a._id < b._id ? 1 : -1));
+        found.push(...earlierTimes, ...ofLast);
       }
       return found.map(fromDocument);
     },

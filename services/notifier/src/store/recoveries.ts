@@ -31,7 +31,7 @@ export interface RecoveryDocument extends PendingAuditFields {
   expireAt?: Date;
 }
 
-/** The recovery of an application that runs, or ran last. An application has one at a time. */
+/** Lock of an application: names its running or last recovery. An application has one recovery at a time. */
 export interface RecoveringDocument {
   /** The application. */
   _id: string;
@@ -39,10 +39,9 @@ export interface RecoveringDocument {
   atMs: number;
 }
 
+/** A due time further in the future than this was written by a fast clock; milliseconds. */
 const farthestMs = 60_000;
-/**
- * Time after which a process that has locked an application without storing a recovery counts as dead; milliseconds.
- */
+/** Time after which a lock without a stored recovery is ignored, because its process counts as dead; milliseconds. */
 const beginningMs = 60_000;
 
 /** Recoveries in the database of the deliveries. */
@@ -52,8 +51,8 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
 
   /**
-   * Locks the application. Uses the key of a document instead of a unique index of the recoveries, because a lock of a
-   * dead process, or of a finished recovery, can then be replaced under that condition.
+   * Locks the application by a document with its id. A unique index of the recoveries would not be sufficient: the lock
+   * of a dead process or of a finished recovery must be replaceable.
    */
   async function take(applicationId: string, recoveryId: string, nowMs: number): Promise<boolean> {
     try {
@@ -62,15 +61,15 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
     }
-    const there = await recovering.findOne({ _id: applicationId });
+    const lock = await recovering.findOne({ _id: applicationId });
     // The recovery has just ended; the caller tries again.
-    if (!there) return false;
-    if (there.recoveryId === recoveryId) return true;
-    const its = await recoveries.findOne({ _id: there.recoveryId }, { projection: { endedAtMs: 1 } });
-    const isOver = its ? its.endedAtMs > 0 : Math.abs(nowMs - there.atMs) > beginningMs;
+    if (!lock) return false;
+    if (lock.recoveryId === recoveryId) return true;
+    const holder = await recoveries.findOne({ _id: lock.recoveryId }, { projection: { endedAtMs: 1 } });
+    const isOver = holder ? holder.endedAtMs > 0 : Math.abs(nowMs - lock.atMs) > beginningMs;
     if (!isOver) return false;
     const taken = await recovering.updateOne(
-      { _id: applicationId, recoveryId: there.recoveryId },
+      { _id: applicationId, recoveryId: lock.recoveryId },
       { $set: { recoveryId, atMs: nowMs } },
     );
     return taken.matchedCount === 1;
@@ -81,7 +80,7 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       for (const status of statuses) {
         for (const setting of destination ? [destination] : destinationSettings) {
           const lane = laneOf(applicationId, setting as DestinationSetting);
-          // It ended after it was created.
+          // A delivery ends after its creation, so the index by the time of the end finds all of them.
           const found = deliveries.find(
             { status, lane, dueAtMs: { $gte: sinceMs } },
             { sort: { dueAtMs: 1 } },
@@ -110,14 +109,12 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       return found ? toRecovery(found) : undefined;
     },
     async runningOf(applicationId) {
-      const there = await recovering.findOne({ _id: applicationId });
-      const found =
-        there && (await recoveries.findOne({ _id: there.recoveryId }, { projection: { ids: 0 } }));
+      const lock = await recovering.findOne({ _id: applicationId });
+      const found = lock && (await recoveries.findOne({ _id: lock.recoveryId }, { projection: { ids: 0 } }));
       return found && found.endedAtMs === 0 ? toRecovery(found) : undefined;
     },
     async claim(nowMs, untilMs) {
       const found = await recoveries.findOneAndUpdate(
-        // A time later than any planned time comes from a fast clock.
         { $or: [{ dueAtMs: { $lte: nowMs } }, { dueAtMs: { $gt: nowMs + farthestMs } }] },
         { $set: { dueAtMs: untilMs } },
         { sort: { dueAtMs: 1 }, returnDocument: 'after' },

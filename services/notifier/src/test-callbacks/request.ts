@@ -81,7 +81,7 @@ export async function postTest(
     // The request may continue after the deadline.
     request.catch(() => {});
     const { statusCode, body: stream } = await Promise.race([request, deadline.passed]);
-    // An interrupted body reports an error, even if nothing reads it any more.
+    // An interrupted body emits an error even if nobody reads it; without a listener that would end the process.
     stream.on('error', () => {});
     const read = await beginning(stream, [...secrets, ...secretsIn(sent)], deadline.passed);
     return result({ statusCode, reason: reason(statusCode, ''), ...read });

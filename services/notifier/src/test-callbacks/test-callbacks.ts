@@ -22,7 +22,7 @@ export interface TestCallback {
   readonly body: Uint8Array;
   /** The same id for each repeat of a request. */
   readonly webhookId: string;
-  /** True to send it also with a wrong signature. */
+  /** True to send the callback a second time, with a wrong signature. */
   readonly verify: boolean;
 }
 
@@ -45,8 +45,9 @@ export interface TestCallbacksOptions {
 }
 
 /**
- * Sends test callbacks: at once, signed like callbacks, marked by a header, without retries. They share the rules for
- * addresses and time-outs with callbacks, but no connection, queue or limit, and are not stored.
+ * Sends test callbacks: at once, signed like callbacks, marked by a header, without retries. The rules for addresses
+ * and time-outs are those of callbacks. Connections and limit are separate, and test callbacks are not stored as
+ * deliveries.
  */
 export class TestCallbacks {
   readonly #o: TestCallbacksOptions;
@@ -59,8 +60,9 @@ export class TestCallbacks {
   }
 
   /**
-   * Throws `destination_not_set` when the address or the key is missing, `too_many_requests` while too many of the
-   * application are running, `unavailable` while this process stops. A failure of the receiver is an outcome.
+   * Throws `destination_not_set` when the address or the key is missing, `too_many_requests` while too many test
+   * callbacks of the application are running, `unavailable` while this process stops. A failure of the receiver is an
+   * outcome.
    */
   async send(test: TestCallback, caller: AbortSignal): Promise<TestOutcome> {
     const leave = this.#inProgress.enter(test.applicationId);
@@ -98,7 +100,7 @@ export class TestCallbacks {
     this.#stop.abort(new Error('the notifier is shutting down'));
   }
 
-  /** Sends it with another id and with signatures of an unknown key. */
+  /** Sends the test callback with another id and with signatures of an unknown key. */
   async #verify(
     test: TestCallback,
     to: DestinationAddress,
@@ -133,7 +135,7 @@ export class TestCallbacks {
           timestampSeconds: Math.floor(time.now() / 1000),
         }),
       };
-      // A receiver also knows the application's key.
+      // A receiver knows the application's key and may return it in the answer.
       const secrets = [to.authenticationKey];
       const result = await postTest(connect, url, headers, body, { deadline, time, secrets });
       span.setAttribute('http.response.status_code', result.statusCode);

@@ -3,7 +3,7 @@ import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
 /** Maximum test callbacks of one application that run at the same time on one instance. */
 const mostOfApplication = 5;
-/** Minimum time for which one counts, so that a fast receiver does not get any number of them; milliseconds. */
+/** Minimum time for which a test callback counts as running: limits the rate for a fast receiver. Milliseconds. */
 const leastMs = 1000;
 
 /** Counts the running test callbacks of each application. */
@@ -15,7 +15,7 @@ export class TestsInProgress {
     this.#time = time;
   }
 
-  /** Starts one; the returned function ends it. Throws too_many_requests when there are too many. */
+  /** Counts a test callback until the returned function is called. Throws too_many_requests if there are too many. */
   enter(applicationId: string): () => void {
     const count = this.#ofApplication.get(applicationId) ?? 0;
     if (count >= mostOfApplication) {

@@ -45,8 +45,10 @@ export function forgetHandler({
         await audit.change(forgetSubject(request), (record) => marks.begin(deviceId, run, record));
       }
       const removed = dryRun ? 0 : await forgetting.remove(deviceId, named);
-      const first = after === '' && named.length === 0;
-      const dead = first ? await forgetDeadLetters(deadLetters, deviceId, dryRun) : { removed: 0, left: 0 };
+      const isFirstCall = after === '' && named.length === 0;
+      const dead = isFirstCall
+        ? await forgetDeadLetters(deadLetters, deviceId, dryRun)
+        : { removed: 0, left: 0 };
       const page = await forgetting.page(deviceId, after);
       // The device's keys are deleted, so no headset can end the open transactions.
       const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.request);

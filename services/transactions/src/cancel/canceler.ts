@@ -10,11 +10,14 @@ import type { CanceledTransaction, ReadState, Transitions } from '../ports/trans
 export interface Canceler {
   /** Cancels unprocessed transactions, with `readState` only those still in this state. Returns the canceled ones. */
   cancel(ids: readonly number[], message: string, readState?: ReadState): Promise<CanceledTransaction[]>;
-  /** Cancels the device's transactions below the minimum activation epoch (rule B4), or only those of `only`. */
+  /**
+   * Cancels the device's transactions below the minimum activation epoch (rule B4). With `ids`: cancels only these
+   * transactions, which must be below it.
+   */
   cancelBelowMinimumEpoch(
     deviceId: string,
     minimumEpoch: MinimumEpoch,
-    only?: readonly number[],
+    ids?: readonly number[],
   ): Promise<CanceledTransaction[]>;
 }
 
@@ -39,16 +42,16 @@ export function createCanceler(deps: {
   };
   return {
     cancel,
-    async cancelBelowMinimumEpoch(deviceId, minimumEpoch, only) {
-      const below = only
-        ? [...only]
+    async cancelBelowMinimumEpoch(deviceId, minimumEpoch, ids) {
+      const below = ids
+        ? [...ids]
         : (await store.openOfDevice(deviceId))
             .filter((t) => t.activationEpoch < minimumEpoch.epoch)
             .map((t) => t.id);
       const canceled = await cancel(below, minimumEpochMessage(minimumEpoch));
       // The current session may have started the transactions, and nothing else withdraws them (rule A11).
       if (canceled.length > 0) deps.withdraw(canceled, minimumEpochMessage(minimumEpoch));
-      if (!only) await store.clearCancellationsDue(deviceId, minimumEpoch.epoch);
+      if (!ids) await store.clearCancellationsDue(deviceId, minimumEpoch.epoch);
       return canceled;
     },
   };

@@ -54,8 +54,8 @@ export async function cancelTransactions(
 ): Promise<number[]> {
   const { plan, ...owner } = request;
   const canceled = await deps.store.cancelByRequest({ ...owner, ...plan }, deps.clock.now());
-  // Before the answer, so that the caller then reads the device as deactivated. If devices is unavailable, the outbox
-  // retries.
+  // Activations are undone before the answer, so that the caller then reads the device as deactivated. If devices is
+  // unavailable, the outbox retries.
   await Promise.all(canceled.map(deps.undoActivation));
   for (const t of canceled) deps.outbox.publish(t);
   if (canceled.length > 0) deps.dispatcher.withdraw(canceled, 'canceled');

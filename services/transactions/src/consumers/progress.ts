@@ -1,7 +1,7 @@
 import type { Progress, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
-import { share, textBounds } from '../domain/bounds.ts';
+import { clampToUnit, textBounds } from '../domain/bounds.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
@@ -14,7 +14,7 @@ export async function applyProgress(
 ): Promise<void> {
   const progress = {
     reportId: Number(report.reportId),
-    value: share(reported.progress),
+    value: clampToUnit(reported.progress),
     message: cut(reported.message, textBounds.message),
     atMs: reportTime(event, report, clock),
   };

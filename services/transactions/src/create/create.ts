@@ -39,7 +39,7 @@ export interface WantedTransaction {
   readonly activationEpoch: number;
   /** Undefined: this version does not know the operation. */
   readonly operation: Operation | undefined;
-  /** Set: the create sets the device's minimum activation epoch to its own activation epoch (rule B4). */
+  /** Set: `activationEpoch` becomes the device's minimum activation epoch, for this reason (rule B4). */
   readonly raisesMinimumEpoch: MinimumEpoch['reason'] | undefined;
   readonly minimum: Versions;
   /** Not empty: the transaction fails at once with this message. */
@@ -61,12 +61,12 @@ export async function createTransaction(
 ): Promise<number> {
   const { limits, store } = deps;
   const { deviceId, deviceLimit, applicationId, applicationLimit, id } = wanted;
-  const admitted: ((created: boolean) => void)[] = [];
+  const endAdmissions: ((created: boolean) => void)[] = [];
   /** Throws if the limit is reached, except for the repeat of a successful create. */
   const admit = async (limit: OpenLimit, key: string, most: number | undefined, full: typeof deviceFull) => {
     if (most === undefined) return;
     const end = await limit.admit(key, most);
-    if (end) admitted.push(end);
+    if (end) endAdmissions.push(end);
     else if (id === undefined || (await store.get(id))?.deviceId !== deviceId) throw full(most);
   };
   let created = false;
@@ -77,7 +77,7 @@ export async function createTransaction(
     created = true;
     return createdId;
   } finally {
-    for (const end of admitted) end(created);
+    for (const end of endAdmissions) end(created);
   }
 }
 
@@ -126,7 +126,8 @@ async function createAdmitted(deps: CreateDependencies, wanted: WantedTransactio
     else deps.dispatcher.dispatch(stored);
   } else {
     const existing = await requireSame(store, id, wanted);
-    // The process that stored it may have died before the dispatch, and later operations wait for it.
+    // The process that stored the transaction may have died before the dispatch, and later operations wait for the
+    // transaction.
     if (existing.status === 'created') deps.dispatcher.dispatch(existing);
   }
   return id;

@@ -9,11 +9,11 @@ const creatingMs = 60_000;
 const maxTries = 20;
 
 /**
- * Adds a firmware update to the device's queue, between drawing its id and storing its transaction. Throws
- * `invalid_argument` if it would be a downgrade after an unprocessed update (rule A13). The queue is in the device
- * counters and is replaced only if it is unchanged since the read, so the later of two concurrent calls sees the
+ * Adds a firmware update to the device's queue, after its id was drawn and before its transaction is stored. Throws
+ * `invalid_argument` if the update would be a downgrade after an unprocessed update (rule A13). The queue is in the
+ * device counters and is replaced only if it is unchanged since the read, so the later of two concurrent calls sees the
  * earlier. False: the queue has an update with a higher id, so this update needs a new id. With `idIsFixed` the id is
- * kept; the headset then rejects an older version that runs afterwards.
+ * kept: if the updates then run in the wrong order, the headset rejects the older version.
  */
 export async function queueFirmware(
   store: DeviceCountersStore & Pick<Queries, 'getMany'>,
@@ -23,11 +23,13 @@ export async function queueFirmware(
 ): Promise<boolean> {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const { queued, changes, minActivationEpoch } = await store.firmwareQueue(deviceId);
-    // The repeat of an interrupted create: already checked.
+    // An interrupted create has checked and queued this update; this call is its repeat.
     if (queued.some(({ id }) => id === requested.id)) return true;
-    const known = new Map((await store.getMany(queued.map(({ id }) => id))).map((t) => [t.id, t.status]));
+    const statusById = new Map(
+      (await store.getMany(queued.map(({ id }) => id))).map((t) => [t.id, t.status]),
+    );
     const outcome = enqueueFirmware(queued, requested, ({ id, activationEpoch, atMs }) => {
-      const status = known.get(id);
+      const status = statusById.get(id);
       if (activationEpoch < minActivationEpoch) return false;
       return status ? openStatuses.includes(status) : atMs > requested.atMs - creatingMs;
     });

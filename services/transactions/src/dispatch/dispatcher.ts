@@ -41,7 +41,10 @@ export function toOffer(t: StoredTransaction, attempt = t.attempts) {
   };
 }
 
-/** Delay before a dispatched transaction is marked as published. Most online headsets accept it before. */
+/**
+ * Delay before a dispatched transaction is marked as published; milliseconds. Most online headsets accept the
+ * transaction within this time, and then no mark is written.
+ */
 const markAfterMs = 100;
 
 /** Maximum size of a call to device-link, far below gRPC's limit. */
@@ -70,17 +73,17 @@ export function createDispatcher(deps: {
     maxItems: 500,
     maxWaitMs: markAfterMs,
     async flush(items) {
-      // A transaction that was accepted meanwhile needs no mark (ADR 0005).
-      const open = items.filter((m) => unmarked.delete(m.id));
-      if (open.length > 0) await store.markPublished(open, clock.now());
+      // Transactions that were accepted meanwhile are no longer in the set, and need no mark (ADR 0005).
+      const notAccepted = items.filter((m) => toMark.delete(m.id));
+      if (notAccepted.length > 0) await store.markPublished(notAccepted, clock.now());
     },
     onError(error, items) {
-      for (const { id } of items) unmarked.delete(id);
+      for (const { id } of items) toMark.delete(id);
       logger.warn({ err: error }, 'transactions not marked as published, the sweeper retries');
     },
   });
   /** Dispatched transactions that are to be marked as published. */
-  const unmarked = new Set<number>();
+  const toMark = new Set<number>();
 
   /** Dispatches a transaction; returns the epoch of the headset's session, 0: no session. */
   const send = batchPerTurn<Dispatch, number>({
@@ -115,7 +118,7 @@ export function createDispatcher(deps: {
       previousId: before(t.id),
       bytes: t.operation.length,
     });
-    unmarked.add(t.id);
+    toMark.add(t.id);
     marks.add({ id: t.id, sentEpoch });
   };
   const track = (work: Promise<void>, onError: (error: unknown) => void): void => {
@@ -155,7 +158,7 @@ export function createDispatcher(deps: {
       );
     },
     accepted(id) {
-      unmarked.delete(id);
+      toMark.delete(id);
     },
     async drain() {
       while (inFlight.size > 0) await Promise.allSettled([...inFlight]);

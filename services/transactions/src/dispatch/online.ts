@@ -59,7 +59,7 @@ export async function reconcileSession(deps: OnlineDeps, session: ReconciledSess
   }
 }
 
-/** Undefined: a transaction to cancel has changed since its read. */
+/** Returns undefined if a transaction to cancel has changed since its read. */
 async function reconcileOnce(
   deps: OnlineDeps,
   session: ReconciledSession,
@@ -86,33 +86,20 @@ async function reconcileOnce(
     if (!t || t.activationEpoch < minimumEpoch.epoch) return undefined;
     return { accepted: t.status === 'accepted', epoch: sentEpoch, ...(lostEpoch && { lostEpoch }) };
   };
-  const groups = Map.groupBy(reconciled.cancel, (c) => JSON.stringify([readStateOf(c), c.message]));
-  const moved = await Promise.all(
-    [...groups.values()].map(async (group) => {
-      const { message } = group[0] as Cancellation;
-      const readState = readStateOf(group[0] as Cancellation);
-      const canceled = await canceler.cancel(
-        group.map((c) => c.id),
-        message,
-        readState,
-      );
-      return readState !== undefined && canceled.length < group.length;
-    }),
-  );
-  if (moved.includes(true)) return undefined;
-  const changes = (mark: Mark): boolean => {
+  if (!(await cancelUnchanged(canceler, reconciled.cancel, readStateOf))) return undefined;
+  const needsWrite = (mark: Mark): boolean => {
     const t = byId.get(mark.id);
     return (
       t?.status === 'created' || (t?.sentEpoch ?? 0) < session.epoch || mark.cancelRequested !== undefined
     );
   };
-  // Marked before sending: a retry may be counted too often, but is never missed.
+  // Written before the messages are sent: a retry may be counted too often, but is never missed.
   await store.markReconciled(
-    [...reconciled.offer, ...reconciled.start, ...reconciled.revoke, ...reconciled.keep].filter(changes),
+    [...reconciled.offer, ...reconciled.start, ...reconciled.revoke, ...reconciled.keep].filter(needsWrite),
     session.epoch,
     now,
   );
-  const wanted = new Set(
+  const continued = new Set(
     [...reconciled.offer, ...reconciled.start, ...reconciled.revoke].map(({ id }) => id),
   );
   return {
@@ -123,6 +110,28 @@ async function reconcileOnce(
     // Only a hello lists the held transactions, so a repeated reconciliation does not know them.
     drops: session.again
       ? reconciled.cancel.map(({ id }) => id)
-      : [...session.held].filter(([id, held]) => held !== 'finished' && !wanted.has(id)).map(([id]) => id),
+      : [...session.held].filter(([id, held]) => held !== 'finished' && !continued.has(id)).map(([id]) => id),
   };
+}
+
+/** Cancels transactions that are still in the state in which they were read. False: some have changed since. */
+async function cancelUnchanged(
+  canceler: Canceler,
+  cancellations: readonly Cancellation[],
+  readStateOf: (cancellation: Cancellation) => ReadState | undefined,
+): Promise<boolean> {
+  const groups = Map.groupBy(cancellations, (c) => JSON.stringify([readStateOf(c), c.message]));
+  const areComplete = await Promise.all(
+    [...groups.values()].map(async (group) => {
+      const { message } = group[0] as Cancellation;
+      const readState = readStateOf(group[0] as Cancellation);
+      const canceled = await canceler.cancel(
+        group.map((c) => c.id),
+        message,
+        readState,
+      );
+      return readState === undefined || canceled.length >= group.length;
+    }),
+  );
+  return !areComplete.includes(false);
 }

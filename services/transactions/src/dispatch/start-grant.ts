@@ -55,10 +55,10 @@ export async function grantStart(deps: StartGrantDependencies, request: StartReq
   if (await accept()) return start;
   let t = await store.get(id);
   const minimum = t?.minimum;
-  const needsSome = !t?.cancelRequested && minimum && (minimum.client || minimum.firmware);
-  // A headset that lost a transaction may have an older client than when it started the transaction.
+  const mustMeet = !t?.cancelRequested && minimum && (minimum.client || minimum.firmware);
+  // A lost transaction is checked again: the headset may have an older client than when it started the transaction.
   const lostEpoch = t?.status === 'accepted' && t.lostEpoch <= sessionEpoch ? t.lostEpoch : 0;
-  if (needsSome && (t?.status === 'created' || t?.status === 'published' || lostEpoch > 0)) {
+  if (mustMeet && (t?.status === 'created' || t?.status === 'published' || lostEpoch > 0)) {
     // Few operations have minimum versions; only these need a second read.
     const message = tooOldMessage(versions, minimum);
     if (message === undefined) {
@@ -79,14 +79,14 @@ export async function grantStart(deps: StartGrantDependencies, request: StartReq
   // A newer session has the transaction, and requests its own start grant (rule B1).
   if (Math.max(t.sentEpoch, t.lostEpoch) > sessionEpoch) return drop('A newer session has it.');
   if (!isEnd(t.status) && t.activationEpoch >= minActivationEpoch) {
-    const isNamed = t.sentEpoch === sessionEpoch && t.lostEpoch === 0;
+    const namesSession = t.sentEpoch === sessionEpoch && t.lostEpoch === 0;
     // The document must name this session first, so that no reconciliation cancels the transaction as lost. If
     // `markFound` fails, the document has changed, and the request is repeated.
-    if (t.status === 'accepted' && !isNamed && !(await store.markFound(id, session, t.lostEpoch))) {
+    if (t.status === 'accepted' && !namesSession && !(await store.markFound(id, session, t.lostEpoch))) {
       return grantStart(deps, request);
     }
     if (t.cancelRequested) return { kind: 'revoke', reason: t.cancelRequested };
-    // Accepted before: the start grant is still valid.
+    // The transaction was accepted by an earlier request, and that start grant is still valid.
     if (t.status === 'accepted') return start;
   }
   return drop(t.endMessage || 'The transaction is over.');

@@ -1,4 +1,4 @@
-import { happenedAt, share } from './bounds.ts';
+import { clampToUnit, happenedAt } from './bounds.ts';
 
 // protects against headsets/report-values, stores/headset-content
 describe('content from headsets is bounded', () => {
@@ -9,7 +9,7 @@ describe('content from headsets is bounded', () => {
     [Number.NaN, 0],
     [Number.NEGATIVE_INFINITY, 0],
   ])('the share %d is %d', (said, held) => {
-    expect(share(said)).toBe(held);
+    expect(clampToUnit(said)).toBe(held);
   });
 
   const day = 86_400_000;

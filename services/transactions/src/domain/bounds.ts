@@ -15,8 +15,8 @@ export const textBounds = {
 /** Maximum number of entries of a list of devices or networks. */
 export const maxListEntries = 256;
 
-/** Limits a value to 0.0 to 1.0; NaN becomes 0. */
-export function share(value: number): number {
+/** Limits a value to the range from 0.0 to 1.0; NaN becomes 0. */
+export function clampToUnit(value: number): number {
   return Number.isNaN(value) ? 0 : Math.min(1, Math.max(0, value));
 }
 

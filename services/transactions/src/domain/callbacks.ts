@@ -20,9 +20,10 @@ export interface CallbackSubject {
 export const maxProgressReports = 999_998;
 
 /**
- * Sequence number of a callback within its transaction: start, progress reports, end, answer. The numbers have no gaps,
- * so the receiver detects a missing callback. `progressReports` is the number of progress reports so far. It no longer
- * changes after the end, so the numbers of the end and the answer are stable.
+ * Sequence number of a callback within its transaction: start, progress reports, end, answer. The notifier sends the
+ * callbacks in this order. After a delivered callback it sends the callback with the next number without a database
+ * read. `progressReports` is the number of progress callbacks so far. This number no longer changes after the end, so
+ * the numbers of the end and the answer are stable.
  */
 export function callbackSequence(callback: PendingCallback, progressReports: number): number {
   switch (callback.kind) {

@@ -11,7 +11,7 @@ interface Secrets {
   readonly within: readonly DescField[];
 }
 
-const known = new Map<DescMessage, Secrets>();
+const secretsByMessage = new Map<DescMessage, Secrets>();
 
 /** Ids of the operations with erased fields. Other operations are not decoded. */
 const withSecrets: ReadonlySet<string> = new Set(
@@ -30,7 +30,7 @@ export function withoutEndedSecrets(of: {
   readonly operation: Uint8Array;
 }): Uint8Array | undefined {
   if (!withSecrets.has(of.operationId)) return undefined;
-  const operation = readable(of.operation);
+  const operation = decoded(of.operation);
   if (!operation || erase(reflect(OperationSchema, operation)) === 0) return undefined;
   return toBinary(OperationSchema, operation);
 }
@@ -60,20 +60,22 @@ function hasSecrets(message: DescMessage): boolean {
 
 /** Cached, because every read of a field's option decodes it. */
 function secretsOf(message: DescMessage): Secrets {
-  let secrets = known.get(message);
+  let secrets = secretsByMessage.get(message);
   if (!secrets) {
     const own = message.fields.filter((field) => getOption(field, erased_at_end));
     const within = message.fields.filter(
       (field) => !own.includes(field) && field.message && hasSecrets(field.message),
     );
     secrets = { own, within };
-    known.set(message, secrets);
+    secretsByMessage.set(message, secrets);
   }
   return secrets;
 }
 
-/** Undefined: the operation cannot be decoded and stays unchanged. It must not block the end of its transaction. */
-function readable(bytes: Uint8Array) {
+/**
+ * Undefined: the operation cannot be decoded. An operation that cannot be decoded must not block its transaction's end.
+ */
+function decoded(bytes: Uint8Array) {
   try {
     return fromBinary(OperationSchema, bytes);
   } catch {

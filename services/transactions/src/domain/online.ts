@@ -72,7 +72,7 @@ export interface Reconciliation {
   readonly offer: readonly Mark[];
   /** Transactions that the headset holds as started: sent `start` again, without an offer. */
   readonly start: readonly Mark[];
-  /** Transactions that the headset holds as started: sent `revoke`. */
+  /** Transactions that the headset holds and may have started: sent `revoke`. */
   readonly revoke: readonly Mark[];
   /** Transactions that were marked lost and that the headset holds as finished: nothing is sent. */
   readonly keep: readonly Mark[];
@@ -82,13 +82,15 @@ export interface Reconciliation {
 export interface Cancellation {
   readonly id: number;
   readonly message: string;
-  /** Cancel only if no newer session than this one has it; absent: than the reconciled session. */
+  /**
+   * Cancel only if no session newer than this epoch has the transaction. Default: the epoch of the reconciled session.
+   */
   readonly sentEpoch?: number;
-  /** Cancel only while the hello of this session shows it as lost. */
+  /** Cancel only while the transaction is marked as lost by the hello of this session. */
   readonly lostEpoch?: number;
 }
 
-/** Whether it was dispatched to an earlier session and the headset no longer holds it. */
+/** Whether the transaction was dispatched to an earlier session and the headset no longer holds it. */
 export function isMissing(
   t: Pick<OpenTransaction, 'id' | 'sentEpoch'>,
   session: { readonly epoch: number; readonly held: Held },
@@ -173,7 +175,8 @@ function decideOnline(t: OpenTransaction, session: OnlineSession, isNewest: bool
   const isLatest = isNewest || (!held && t.sentEpoch === session.epoch);
   const reason = reasonToCancel(t, mark, session, isLatest);
   if (!reason) return { action, mark };
-  if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session)))
+  const isNotStarted = !mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session));
+  if (isNotStarted)
     return { action: 'cancel', cancellation: { id: t.id, message: reason, sentEpoch: t.sentEpoch } };
   // The client does not support `revoke`: the transaction continues and its result ends it.
   if (!session.knowsRevoke) return { action, mark };
@@ -193,8 +196,9 @@ function unchanged({ id, attempts }: OpenTransaction): Mark {
 }
 
 /**
- * Whether the transaction is lost and must be offered: it was not dispatched since, or only to this session, which
- * may not have received it. The session's `ready` clears the mark (rule B5).
+ * Whether the transaction is marked as lost and must be offered again. True if it was not dispatched after it was
+ * marked, or only to this session, which may not have received the offer. The session's `ready` removes the mark (rule
+ * B5).
  */
 export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>): boolean {
   const { status, lostEpoch, sentEpoch } = t;
@@ -203,14 +207,15 @@ export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>
 }
 
 /**
- * Offers a lost transaction again, so that it ends. If it must not continue, the headset's `ready` is answered with
- * `revoke`. A client without `revoke` no longer holds the transaction, so the transaction is canceled; an earlier
- * cancel request alone is no reason for that.
+ * Offers a lost transaction again, so that it ends. A transaction that must not continue is offered, too, and the
+ * headset's `ready` is answered with `revoke`. If the client does not support `revoke`, the transaction is canceled
+ * instead, because the headset no longer holds it. In that case an earlier requested cancellation alone is no reason to
+ * cancel.
  */
 function resend(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Decision {
   const mark = countRetry(t, session);
-  const checked = session.knowsRevoke ? t : { ...t, cancelRequested: '' };
-  const reason = reasonToCancel(checked, mark, session, !session.superseded.has(t.id));
+  const considered = session.knowsRevoke ? t : { ...t, cancelRequested: '' };
+  const reason = reasonToCancel(considered, mark, session, !session.superseded.has(t.id));
   if (reason && !session.knowsRevoke)
     return { action: 'cancel', cancellation: { id: t.id, message: reason, lostEpoch: t.lostEpoch } };
   return {
@@ -243,13 +248,13 @@ function reasonToCancel(
 function countRetry(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Mark {
   const advance = advanceOf(t);
   const further = advance > t.countedAdvance;
-  const same = { ...unchanged(t), ...(further && { countedAdvance: advance }) };
   if (t.sentEpoch === 0 || t.sentEpoch >= session.epoch) return unchanged(t);
+  const notCounted = { ...unchanged(t), ...(further && { countedAdvance: advance }) };
   // A time in the future was written by a clock that was ahead.
   const sinceMs = session.now - t.countedAtMs;
   const justCounted = t.countedAtMs > 0 && sinceMs >= 0 && sinceMs < session.retryIntervalMs;
-  if (!session.afterUnresponsive && (further || justCounted)) return same;
-  return { ...same, attempts: t.attempts + 1, countedAtMs: session.now };
+  if (!session.afterUnresponsive && (further || justCounted)) return notCounted;
+  return { ...notCounted, attempts: t.attempts + 1, countedAtMs: session.now };
 }
 
 /** Measure of a transaction's advance: 0 not accepted, 1 accepted, up to 2 with its progress. */

@@ -8,6 +8,7 @@ export const recentIdsKept = 16;
 export function idBefore(recentIds: readonly number[], id: number): number {
   const at = recentIds.indexOf(id);
   if (at > 0) return recentIds[at - 1] as number;
-  // The id before is no longer known, unless `id` is the device's first: the next lower number covers all earlier ids.
+  // Without dropped entries, the first entry is the device's first id. Otherwise the previous id is not known, and the
+  // next lower number stands for all earlier ids.
   return at === 0 && recentIds.length < recentIdsKept ? 0 : id - 1;
 }

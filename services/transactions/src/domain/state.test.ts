@@ -1,8 +1,8 @@
 import {
-  beginning,
   changesOf,
   type EventType,
   eventTypes,
+  initialChange,
   type Status,
   statesBefore,
   statuses,
@@ -178,9 +178,9 @@ describe('changes of an event', () => {
   );
 
   it('a transaction begins as created, or as failed with a message', () => {
-    expect(beginning(undefined, now)).toEqual({ to: 'created', callbacks: [] });
+    expect(initialChange(undefined, now)).toEqual({ to: 'created', callbacks: [] });
     const failure = { success: false, message: 'why', atMs: now };
-    expect(beginning('why', now)).toEqual({
+    expect(initialChange('why', now)).toEqual({
       to: 'processed',
       callbacks: [{ kind: 'processed', ...failure }],
       end: failure,

@@ -139,8 +139,8 @@ export function changesOf(event: TransactionEvent, now: number): readonly Change
     if (!outcome) continue;
     const stays = outcome.status === from;
     const key = `${outcome.status} ${stays} ${outcome.callbacks.join()}`;
-    const known = byOutcome.get(key);
-    if (known) known.from.push(from);
+    const sameOutcome = byOutcome.get(key);
+    if (sameOutcome) sameOutcome.from.push(from);
     else byOutcome.set(key, { from: [from], outcome, stays });
   }
   return [...byOutcome.values()].map(({ from, outcome: { status: to, callbacks }, stays }) => {
@@ -158,7 +158,7 @@ export function changesOf(event: TransactionEvent, now: number): readonly Change
 }
 
 /** Returns the first state of a transaction: created, or failed with `failMessage`. */
-export function beginning(failMessage: string | undefined, now: number): Omit<Change, 'from' | 'stays'> {
+export function initialChange(failMessage: string | undefined, now: number): Omit<Change, 'from' | 'stays'> {
   if (failMessage === undefined) return { to: 'created', callbacks: [] };
   const end = { success: false, message: failMessage, atMs: now };
   return { to: 'processed', callbacks: [{ kind: 'processed', ...end }], end };

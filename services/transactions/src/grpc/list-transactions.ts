@@ -20,7 +20,7 @@ export function listTransactionsHandler({
       // One more than the page, to find out whether there is a next page.
       limit: request.perPage + 1,
     });
-    // Read after the list, so that it covers deletions before the list was read.
+    // This time is read after the list, so that it accounts for everything deleted before the list was read.
     const from = await completeFromMs();
     return {
       transactions: found.slice(0, request.perPage).map(toMessage),

@@ -19,10 +19,10 @@ export function readOffersHandler({
       true,
     );
     // The first offer that did not fit into the answer, and all later ones, are requested again.
-    const left = offers.find((o) => !o.transaction);
+    const firstUnread = offers.find((o) => !o.transaction);
     return {
       offers: offers.flatMap(({ transaction: t }) => (t?.deviceId === deviceId ? [toOffer(t)] : [])),
-      answered: left ? ids.indexOf(left.id) : ids.length,
+      answered: firstUnread ? ids.indexOf(firstUnread.id) : ids.length,
     };
   };
 }

@@ -10,7 +10,7 @@ import type { TransactionDocument } from './documents.ts';
 
 /** Updates of one transaction's document, in MongoDB's form. */
 export function createChanges(leftoverAfterMs: number) {
-  const leftover = (now: number) => new Date(now + leftoverAfterMs);
+  const dueAt = (now: number) => new Date(now + leftoverAfterMs);
   /** Converts a change of the state machine, with additional fields in `set`. */
   const write = (
     { to, callbacks, end, acceptedAtMs, stays }: Change,
@@ -25,18 +25,18 @@ export function createChanges(leftoverAfterMs: number) {
     return {
       $set: { ...state, ...set },
       // An earlier due time stays: the sweeper may be early but never late, and the index entry does not change.
-      $min: { dueAt: leftover(now) },
+      $min: { dueAt: dueAt(now) },
       $push: { outbox: { $each: withTime(callbacks, now) } },
       $inc: { outboxSeq: 1 },
       ...(end && {
-        // No longer read. Keeps this write and later ones small.
+        // These fields are no longer read. Their removal keeps this write and later ones small.
         $unset: { open: true, wish: true, ...(to === 'canceled' && { operation: true }) },
       }),
     };
   };
   return {
     /** Time from which the sweeper processes a document that is written at `now`. */
-    leftover,
+    dueAt,
     write,
   };
 }

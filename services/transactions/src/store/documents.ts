@@ -38,7 +38,7 @@ export interface TransactionDocument {
   minimumFirmwareVersion?: string;
   /** Pending callbacks, oldest first; progress has its own field. */
   outbox?: PendingCallback[];
-  /** The newest progress report of an update. Replaces the previous report, even if that one is not published. */
+  /** The newest progress report of an update. Replaces the previous report, whose callback may be unpublished. */
   progress?: ProgressField;
   /** Sequence number of the outbox, rises with each pending callback. The outbox is cleared only if it is unchanged. */
   outboxSeq: number;

@@ -57,14 +57,14 @@ export function createForgetStore(store: Store): ForgetStore {
       for (let looked = 0; looked < applicationsAtOnce; looked += 1) {
         if (id === 0) {
           const next = await applicationAfter(applicationId);
-          if (next === undefined) return { ...nothing, next: '' };
+          if (next === undefined) return { ...emptyPage, next: '' };
           applicationId = next;
         }
         const { page, isEmpty, last } = await classify({ applicationId, deviceId, _id: { $gt: id } });
         id = last;
         if (!isEmpty) return { ...page, next: formatPagePosition({ number: id, name: applicationId }) };
       }
-      return { ...nothing, next: formatPagePosition({ number: id, name: applicationId }) };
+      return { ...emptyPage, next: formatPagePosition({ number: id, name: applicationId }) };
     },
     remove: (deviceId, ids) => remove({ deviceId }, ids),
     async pageOfApplication(applicationId, after) {
@@ -75,4 +75,4 @@ export function createForgetStore(store: Store): ForgetStore {
   };
 }
 
-const nothing = { settled: [], open: [], pending: 0 };
+const emptyPage = { settled: [], open: [], pending: 0 };

@@ -2,7 +2,7 @@ import { isDuplicateKey } from '@headset-cloud/runtime/errors.ts';
 import { coalescedWriter } from '@headset-cloud/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { Binary } from 'mongodb';
-import { beginning } from '../domain/state.ts';
+import { initialChange } from '../domain/state.ts';
 import type { Transitions } from '../ports/transitions.ts';
 import { type createChanges, toStored, withTime } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
@@ -19,7 +19,7 @@ export function createInsert(
   return {
     async insert(t, now) {
       const at = new Date(now);
-      const { to: status, callbacks, end } = beginning(t.failMessage, now);
+      const { to: status, callbacks, end } = initialChange(t.failMessage, now);
       const document: TransactionDocument = {
         _id: t.id,
         deviceId: t.deviceId,
@@ -35,7 +35,7 @@ export function createInsert(
         attempts: 0,
         sentEpoch: 0,
         outboxSeq: callbacks.length,
-        dueAt: changes.leftover(now),
+        dueAt: changes.dueAt(now),
         ...(end && { outbox: withTime(callbacks, now), end: { ...end, at } }),
         ...(t.traceparent && { traceparent: t.traceparent }),
         ...(t.minimum.client && { minimumClientVersion: t.minimum.client }),

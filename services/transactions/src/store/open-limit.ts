@@ -6,18 +6,18 @@ import type { OpenLimit } from '../ports/open-limits.ts';
 export type CountOpen = (key: string, most: number) => Promise<number>;
 
 /** Maximum creates between two counts, as a fraction of the limit. */
-const portion = 1 / 10;
+const recountShare = 1 / 10;
 /** Above this limit a count is expensive. If it finds the limit reached, creates are rejected for `fullMs`. */
 const cheapLimit = 1000;
 const fullMs = 1000;
 /** Maximum number of keys in memory; above it, keys without a create in progress are removed. */
 const maxKeys = 100_000;
 
-interface Known {
+interface Usage {
   /** Open operations at the last count; 0 before the first count. */
   counted: number;
   /** Creates admitted since the last count. */
-  since: number;
+  createdSince: number;
   /** Admitted creates that are in progress. */
   inProgress: number;
   /** Resolves when no create is in progress; set only while a count waits for it. */
@@ -32,57 +32,65 @@ interface Known {
  * limit, and before a rejection. After a start, the first tenth is admitted without a count.
  */
 export function createOpenLimit(count: CountOpen, time: Time = systemTime): OpenLimit {
-  const all = new Map<string, Known>();
+  const usages = new Map<string, Usage>();
 
-  function knownOf(key: string): Known {
-    let known = all.get(key);
-    if (!known) {
-      if (all.size >= maxKeys)
-        for (const [other, { inProgress, counting }] of all)
-          if (inProgress === 0 && !counting) all.delete(other);
-      known = { counted: 0, since: 0, inProgress: 0, idle: undefined, counting: undefined, fullUntilMs: 0 };
-      all.set(key, known);
+  function usageOf(key: string): Usage {
+    let usage = usages.get(key);
+    if (!usage) {
+      if (usages.size >= maxKeys)
+        for (const [other, { inProgress, counting }] of usages)
+          if (inProgress === 0 && !counting) usages.delete(other);
+      usage = {
+        counted: 0,
+        createdSince: 0,
+        inProgress: 0,
+        idle: undefined,
+        counting: undefined,
+        fullUntilMs: 0,
+      };
+      usages.set(key, usage);
     }
-    return known;
+    return usage;
   }
 
   /**
    * Counts; concurrent callers share one count. Waits until no create is in progress, so that none is counted twice.
    */
-  function recount(key: string, most: number, known: Known): Promise<void> {
+  function recount(key: string, most: number, usage: Usage): Promise<void> {
     const run = async (): Promise<void> => {
-      if (known.inProgress > 0) {
-        known.idle = Promise.withResolvers();
-        await known.idle.promise;
+      if (usage.inProgress > 0) {
+        usage.idle = Promise.withResolvers();
+        await usage.idle.promise;
       }
-      known.counted = await count(key, most);
-      known.since = 0;
-      if (known.counted >= most && most > cheapLimit) known.fullUntilMs = time.monotonicNow() + fullMs;
+      usage.counted = await count(key, most);
+      usage.createdSince = 0;
+      if (usage.counted >= most && most > cheapLimit) usage.fullUntilMs = time.monotonicNow() + fullMs;
     };
-    known.counting ??= withoutDeadline(run).finally(() => {
-      known.counting = undefined;
+    usage.counting ??= withoutDeadline(run).finally(() => {
+      usage.counting = undefined;
     });
-    return known.counting;
+    return usage.counting;
   }
 
   return {
     async admit(key, most) {
-      const known = knownOf(key);
-      const isBelow = () => known.counted + known.since < most;
-      for (let counts = 0; known.counting || known.since >= Math.max(1, most * portion) || !isBelow(); ) {
-        if (counts > 0 && !known.counting && !isBelow()) return undefined;
-        if (known.fullUntilMs > time.monotonicNow()) return undefined;
-        await untilDeadline(recount(key, most, known));
-        counts += 1;
+      const usage = usageOf(key);
+      const isFull = () => usage.counted + usage.createdSince >= most;
+      const isCountOld = () => usage.createdSince >= Math.max(1, most * recountShare);
+      for (let counts = 0; usage.counting || isCountOld() || isFull(); counts += 1) {
+        // A count has confirmed during this call that the limit is reached.
+        if (counts > 0 && !usage.counting && isFull()) return undefined;
+        if (usage.fullUntilMs > time.monotonicNow()) return undefined;
+        await untilDeadline(recount(key, most, usage));
       }
-      known.since += 1;
-      known.inProgress += 1;
+      usage.createdSince += 1;
+      usage.inProgress += 1;
       return (created) => {
-        known.inProgress -= 1;
-        if (!created) known.since -= 1;
-        if (known.inProgress > 0) return;
-        known.idle?.resolve();
-        known.idle = undefined;
+        usage.inProgress -= 1;
+        if (!created) usage.createdSince -= 1;
+        if (usage.inProgress > 0) return;
+        usage.idle?.resolve();
+        usage.idle = undefined;
       };
     },
     isFull: async (key, most) => (await count(key, most)) >= most,

@@ -44,7 +44,7 @@ export function createProgressStore(
     'progress.best': value,
     'progress.latestAtMs': atMs,
   });
-  const store = async (
+  const storeReport = async (
     filter: Filter<TransactionDocument>,
     progress: ReportedProgress,
     now: number,
@@ -53,7 +53,7 @@ export function createProgressStore(
       $or: [
         { 'progress.owedAtMs': { $exists: false } },
         { 'progress.owedAtMs': { $lte: now - intervalMs * tooSoonShare } },
-        // The time was written by a clock that was ahead.
+        // A clock that was ahead has written the time of the last callback.
         { 'progress.owedAtMs': { $gt: now + intervalMs } },
       ],
     };
@@ -67,14 +67,14 @@ export function createProgressStore(
           'progress.owedAtMs': now,
         },
         $max: highest(progress),
-        $min: { dueAt: changes.leftover(now) },
+        $min: { dueAt: changes.dueAt(now) },
         $inc: { 'progress.count': 1, outboxSeq: 1 },
         $unset: { 'progress.deferred': true },
       },
       { returnDocument: 'after' },
     );
     if (pending) return pending;
-    // Too soon, or not newer. A pending callback keeps its content.
+    // The report is too soon, or not newer. If it is too soon, it is deferred; a pending callback keeps its content.
     return await transactions.findOneAndUpdate(
       { ...filter, $and: [{ progress: { $exists: true } }, newerThan(progress.reportId)] },
       {
@@ -90,7 +90,7 @@ export function createProgressStore(
   return {
     async progress(id, reporter, progress, now) {
       const document = await reportable(id, reporter, (filter) =>
-        store({ ...filter, ...running }, progress, now),
+        storeReport({ ...filter, ...running }, progress, now),
       );
       return document && toStored(document);
     },
@@ -112,7 +112,7 @@ export function createProgressStore(
             'progress.owed': true,
             'progress.owedAtMs': now,
           },
-          $min: { dueAt: changes.leftover(now) },
+          $min: { dueAt: changes.dueAt(now) },
           $inc: { 'progress.count': 1, outboxSeq: 1 },
           $unset: { 'progress.deferred': true },
         },

@@ -1,15 +1,13 @@
 import type { Filter } from '@headset-cloud/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import { operationKey } from '../domain/online.ts';
-import { isEnd } from '../domain/state.ts';
+import { isEnd, openStatuses } from '../domain/state.ts';
 import type { ListSort, Queries } from '../ports/queries.ts';
 import { acceptedOfDevices } from './accepted.ts';
 import { toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 import { listedFields, toListed } from './fields.ts';
 import { openOfDevices } from './open-of-device.ts';
-
-const openStates = ['created', 'published', 'accepted'] as const;
 
 const sortField: Record<ListSort, string> = {
   transactionId: '_id',
@@ -80,9 +78,10 @@ export function createQueries(transactions: StoreCollection<TransactionDocument>
         const later = await transactions
           .find({ applicationId, deviceId, _id, operationId }, { projection })
           .toArray();
-        const ran = later.filter((d) => !isEnd(d.status) || d.acceptedAtMs);
+        const ranOrMayRun = later.filter((d) => !isEnd(d.status) || d.acceptedAtMs);
         for (const t of of) {
-          if (ran.some((d) => d._id > t.id && operationKey(d) === operationKey(t))) superseded.add(t.id);
+          if (ranOrMayRun.some((d) => d._id > t.id && operationKey(d) === operationKey(t)))
+            superseded.add(t.id);
         }
       }
       return superseded;
@@ -94,7 +93,7 @@ export function createQueries(transactions: StoreCollection<TransactionDocument>
     async countOpenOfApplication(applicationId, most) {
       // One count for each state, by the index of that state.
       const counts = await Promise.all(
-        openStates.map((status) => transactions.countDocuments({ applicationId, status }, { limit: most })),
+        openStatuses.map((status) => transactions.countDocuments({ applicationId, status }, { limit: most })),
       );
       return Math.min(
         most,

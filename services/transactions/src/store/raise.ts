@@ -14,7 +14,8 @@ export async function raiseTransactions({ store, nowMs, dryRun }: Raising): Prom
     transactions.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } }),
   ]);
   const highestId = Math.max(counter?.next ?? 0, newest?._id ?? 0);
-  // The specification has a fixed list of messages. This message is true: the operation is not sent again.
+  // The specification has a fixed list of messages. The message of the retry limit fits: the operation is not sent
+  // again.
   const message = cancelMessages.retryLimit;
   const notRequested = { open: true as const, wish: { $exists: false } };
   const report = {

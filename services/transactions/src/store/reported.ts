@@ -15,9 +15,9 @@ export type Reportable = (
 ) => Promise<TransactionDocument | null>;
 
 /**
- * Restricts a report to transactions of the activation in which the reported event happened (rule A7). Such a
- * transaction is not older than the newest deactivation up to the report's activation epoch. If its activation epoch
- * is not below that of the report, as in most cases, the device's deactivations are not read.
+ * Restricts a report to transactions of the activation in which the reported event happened (rule A7): transactions
+ * whose activation epoch is not below the newest deactivation up to the report's activation epoch. Most transactions
+ * are not below the report's activation epoch itself; for them the device's deactivations are not read.
  */
 export function createReportable(counters: {
   lastDeactivationUpTo(deviceId: string, epoch: number): Promise<number>;

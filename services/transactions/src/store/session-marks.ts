@@ -52,8 +52,9 @@ export function createSessionMarks(
             $max: { sentEpoch: sessionEpoch },
           };
           const open = { _id: m.id, open: true as const };
-          // Held again. One update, because the process may die between two. A newer session's lost mark stays.
-          const found = {
+          // The headset holds the lost transaction again. One update writes the decision and removes the lost mark,
+          // because the process may die between two updates. The lost mark of a newer session stays.
+          const updateFound = {
             filter: { ...open, lostEpoch: { $lte: sessionEpoch } },
             update: { ...update, $unset: { lostEpoch: true as const } },
           };
@@ -67,7 +68,7 @@ export function createSessionMarks(
                 },
               },
             },
-            ...(m.found ? [{ updateOne: found }] : []),
+            ...(m.found ? [{ updateOne: updateFound }] : []),
             { updateOne: { filter: open, update } },
           ];
         }),
@@ -81,9 +82,9 @@ export function createSessionMarks(
       );
     },
     async markFound(id, { deviceId, epoch }, lostEpoch) {
-      const isLost = lostEpoch > 0 ? lostEpoch : { $exists: false };
+      const sameMark = lostEpoch > 0 ? lostEpoch : { $exists: false };
       const { matchedCount } = await transactions.updateOne(
-        { _id: id, deviceId, status: 'accepted', sentEpoch: { $lte: epoch }, lostEpoch: isLost },
+        { _id: id, deviceId, status: 'accepted', sentEpoch: { $lte: epoch }, lostEpoch: sameMark },
         { $set: { sentEpoch: epoch }, $unset: { lostEpoch: true } },
       );
       return matchedCount > 0;

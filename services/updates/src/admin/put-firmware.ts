@@ -18,22 +18,22 @@ export function putFirmwareHandler(
     requireVersion(version);
     const sizeBytes = requireSize(declared, deps.maxBytes, 'invalid_argument');
     const name = { kind: 'firmware', package: packageName, version } as const;
-    const there = await deps.catalogue.get(artifactId(name));
-    if (there) requireSamePackage(there, packageName);
-    if (there?.state === 'deliverable') return { artifact: artifactInfo(there), uploadUrl: '' };
+    const existing = await deps.catalogue.get(artifactId(name));
+    if (existing) requireSamePackage(existing, packageName);
+    if (existing?.state === 'deliverable') return { artifact: artifactInfo(existing), uploadUrl: '' };
     await deps.storage.requireAvailable(sizeBytes);
-    const wanted = { uploadId: randomUUID(), name, developerId: '', sizeBytes };
-    await deps.opener.takePlace(wanted);
+    const request = { uploadId: randomUUID(), name, developerId: '', sizeBytes };
+    await deps.opener.reserve(request);
     const subject = { target: artifactId(name), fields: ['upload'] };
-    const artifact = await deps.audit.change(subject, (record) => deps.opener.open(wanted, true, record));
+    const artifact = await deps.audit.change(subject, (record) => deps.opener.open(request, true, record));
     requireSamePackage(artifact, packageName);
-    if (there?.objectKey) await deps.storage.remove(there.objectKey);
+    if (existing?.objectKey) await deps.storage.remove(existing.objectKey);
     if (artifact.state !== 'uploading') return { artifact: artifactInfo(artifact), uploadUrl: '' };
-    return { artifact: artifactInfo(artifact), uploadUrl: (await deps.opener.sign(wanted)).url };
+    return { artifact: artifactInfo(artifact), uploadUrl: (await deps.opener.sign(request)).url };
   };
 }
 
-/** Throws if the version exists as another package: an update names a firmware by its version alone. */
+/** Throws if the version belongs to another package. An update identifies a firmware by its version alone. */
 function requireSamePackage(artifact: Artifact, packageName: string): void {
   if (artifact.package !== packageName) {
     throw new DomainError(

@@ -13,11 +13,11 @@ export function withdrawArtifactHandler(
     const kind = kindOf(given);
     if (!kind) throw new DomainError('invalid_argument', 'kind must be software or firmware.');
     const id = artifactId({ kind, package: packageName, version });
-    const there = await deps.catalogue.get(id);
-    const subject = { target: id, fields: ['state'], ...(there && { developerId: there.developerId }) };
+    const existing = await deps.catalogue.get(id);
+    const subject = { target: id, fields: ['state'], ...(existing && { developerId: existing.developerId }) };
     const withdraw = () =>
       deps.audit.change(subject, (record) => deps.catalogue.withdraw(id, deps.clock.now(), record));
-    const withdrawn = there?.package === packageName ? await withdraw() : undefined;
+    const withdrawn = existing?.package === packageName ? await withdraw() : undefined;
     if (!withdrawn) {
       throw new DomainError('not_found', `The ${kind} ${packageName} ${version} does not exist.`);
     }

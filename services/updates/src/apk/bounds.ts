@@ -9,9 +9,9 @@ export const bounds = {
   /** Sizes of 4 GiB and more need zip64, which Android does not read. */
   entryBytes: 0xffff_ffff - 1,
   unpackedBytes: 8 * 1024 ** 3,
-  /** Largest ratio of unpacked to packed size, above `freeBytes`; deflate reaches 1032. */
+  /** Maximum ratio of unpacked to packed size. It applies above `ratioExemptBytes`. Deflate can reach 1032. */
   ratio: 100,
-  freeBytes: 16 * 1024 ** 2,
+  ratioExemptBytes: 16 * 1024 ** 2,
 };
 
 /** The kind of rule that a rejected upload breaks; for metrics. */
@@ -32,7 +32,8 @@ export interface Rejection {
   readonly reason: string;
 }
 
-export class Unfit extends Error {
+/** The package breaks a rule. The message is the reason for the uploader. */
+export class PackageRejectedError extends Error {
   readonly rule: BrokenRule;
   constructor(rule: BrokenRule, reason: string) {
     super(reason);

@@ -1,8 +1,8 @@
 import { readSync } from 'node:fs';
-import { bounds, Unfit } from './bounds.ts';
-import type { Located } from './directory.ts';
+import { bounds, PackageRejectedError } from './bounds.ts';
+import type { LocatedEntry } from './directory.ts';
 
-/** The pairs of an APK Signing Block that hold a signature of scheme v2, v3 and v3.1. */
+/** Ids of the pairs in an APK Signing Block that contain a signature: schemes v2, v3 and v3.1. */
 const schemes: ReadonlySet<number> = new Set([0x7109871a, 0xf05368c0, 0x1b93ad61]);
 const magic = Buffer.from('APK Sig Block 42');
 const footerBytes = 8 + magic.length;
@@ -10,22 +10,27 @@ const footerBytes = 8 + magic.length;
 /**
  * Checks that a package has a signature; no device installs an unsigned package. The signature may be of scheme v1
  * (files of META-INF) or of v2 and later (a block before the zip's directory). The signature itself is not verified:
- * the device verifies it, and the certificate is the developer's own. Throws Unfit.
+ * the device verifies it, and the certificate is the developer's own. Throws
+ * PackageRejectedError.
  */
-export function requireSignature(fd: number, directoryOffset: number, entries: readonly Located[]): void {
+export function requireSignature(
+  fd: number,
+  directoryOffset: number,
+  entries: readonly LocatedEntry[],
+): void {
   const contentEnd = Math.max(
     0,
     ...entries.map(({ dataStart, compressedSize }) => dataStart + compressedSize),
   );
-  if (hasFiles(entries) || hasBlock(fd, contentEnd, directoryOffset)) return;
-  throw new Unfit(
+  if (hasV1Signature(entries) || hasSigningBlock(fd, contentEnd, directoryOffset)) return;
+  throw new PackageRejectedError(
     'not_signed',
     'It is not signed: it has neither a v1 signature in META-INF nor an APK Signing Block.',
   );
 }
 
-/** Scheme v1: a signature file, and a block with the same name. */
-function hasFiles(entries: readonly Located[]): boolean {
+/** True if META-INF contains a signature file and a signature block with the same base name (scheme v1). */
+function hasV1Signature(entries: readonly LocatedEntry[]): boolean {
   const names = new Set(entries.map(({ name }) => name.toUpperCase()));
   return [...names].some((name) => {
     const file = /^(META-INF\/[^/]+\.)SF$/.exec(name)?.[1];
@@ -33,8 +38,12 @@ function hasFiles(entries: readonly Located[]): boolean {
   });
 }
 
-/** Schemes v2 and later, between the content of the last entry and the directory: size, pairs of length and id and value, size again, magic; numbers are little-endian. */
-function hasBlock(fd: number, contentEnd: number, directoryOffset: number): boolean {
+/**
+ * True if the file has an APK Signing Block with a signature (schemes v2 and later). The block lies between the content
+ * of the last entry and the central directory. It consists of its size, pairs (length, id, value), its size again, and
+ * the magic. Numbers are little-endian.
+ */
+function hasSigningBlock(fd: number, contentEnd: number, directoryOffset: number): boolean {
   const footer = read(fd, directoryOffset - footerBytes, footerBytes);
   if (!footer?.subarray(8).equals(magic)) return false;
   const size = Number(footer.readBigUInt64LE(0));
@@ -51,7 +60,7 @@ function hasBlock(fd: number, contentEnd: number, directoryOffset: number): bool
   return false;
 }
 
-/** Undefined: the file has no such bytes. */
+/** Reads bytes of the file; undefined if the range lies outside the file. */
 function read(fd: number, position: number, length: number): Buffer | undefined {
   if (position < 0) return undefined;
   const buffer = Buffer.alloc(length);

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { checkFile, type Declared } from './check-file.ts';
-import { type CheckMessage, fileHandle } from './messages.ts';
+import { type CheckMessage, fileDescriptor } from './messages.ts';
 
-/** Checks one uploaded file in this process, which check-process.ts starts. */
+// This script checks one uploaded file. check-process.ts starts it as a separate process.
+
 const send = (message: CheckMessage) => new Promise<void>((done) => process.send?.(message, () => done()));
 
 /**
- * Peak memory of this process in bytes; 0 if the system does not report it. getrusage also counts the parent's memory.
+ * Peak memory of this process in bytes; 0 if the system does not report it. Not read by getrusage, which includes the
+ * memory of the parent process before the start.
  */
 function peakBytes(): number {
   try {
@@ -16,11 +18,11 @@ function peakBytes(): number {
   }
 }
 
-// The parent process has ended.
+// The channel closes when the parent process ends.
 process.once('disconnect', () => process.exit());
 await send({ kind: 'begun' });
 try {
-  const verdict = await checkFile(fileHandle, JSON.parse(process.argv[2] ?? '') as Declared);
+  const verdict = await checkFile(fileDescriptor, JSON.parse(process.argv[2] ?? '') as Declared);
   await send({ kind: 'verdict', verdict, peakBytes: peakBytes() });
 } catch (error) {
   await send({ kind: 'failed', reason: (error as Error).message });

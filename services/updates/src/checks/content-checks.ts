@@ -4,9 +4,10 @@ import { checkInProcess } from './check-process.ts';
 import { createSlots } from './slots.ts';
 
 /**
- * Maximum files that wait for their check in this process: in all, and of one developer. Other files wait in the store.
+ * Maximum number of files that wait for their check in this process: of all developers, and of one developer. Other
+ * files wait in the database.
  */
-const [mostWaiting, mostWaitingOfOne] = [100, 20];
+const [maxWaiting, maxWaitingOfDeveloper] = [100, 20];
 
 export interface RunningContentChecks extends ContentChecks {
   running(): number;
@@ -19,15 +20,15 @@ export interface RunningContentChecks extends ContentChecks {
 export function createContentChecks(options: { atOnce: number; timeoutMs: number }): RunningContentChecks {
   const slots = createSlots({
     atOnce: options.atOnce,
-    waiting: mostWaiting,
-    waitingOfOne: mostWaitingOfOne,
+    waiting: maxWaiting,
+    waitingOfOne: maxWaitingOfDeveloper,
   });
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
 
   const check: ContentChecks['check'] = async (developerId, declared, fetch) => {
-    const free = await slots.take(developerId, stopping.signal);
-    if (!free) return undefined;
+    const release = await slots.take(developerId, stopping.signal);
+    if (!release) return undefined;
     try {
       const copy = await fetch(stopping.signal);
       try {
@@ -37,7 +38,7 @@ export function createContentChecks(options: { atOnce: number; timeoutMs: number
         await copy.dispose();
       }
     } finally {
-      free();
+      release();
     }
   };
 

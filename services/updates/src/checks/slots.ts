@@ -8,7 +8,8 @@ export interface SlotLimits {
 export interface Slots {
   /**
    * Waits for a slot. Returns a function that frees it, or undefined if the queue is full. Throws when the signal
-   * aborts. The owner with the fewest slots is next; among equal owners, the owner without a slot for the longest time.
+   * aborts. The owner with the fewest slots is next. Among owners with equally many, the owner whose last slot was given
+   * first is next.
    */
   take(owner: string, signal: AbortSignal): Promise<(() => void) | undefined>;
   taken(): number;
@@ -21,11 +22,11 @@ interface Waiting {
 }
 
 /**
- * Shares slots among owners. A single owner gets all slots but one, so that another owner never waits for it. Waiting
- * owners take turns.
+ * Shares slots among owners. If there are several slots, one owner gets at most all but one. So one owner alone never
+ * makes others wait. Waiting owners take turns.
  */
 export function createSlots(limits: SlotLimits): Slots {
-  const mostOfOne = Math.max(1, limits.atOnce - 1);
+  const maxOfOwner = Math.max(1, limits.atOnce - 1);
   const queue: Waiting[] = [];
   /** Slots by owner, without owners that have none. */
   const held = new Map<string, number>();
@@ -34,7 +35,7 @@ export function createSlots(limits: SlotLimits): Slots {
   let [taken, turn] = [0, 0];
 
   const heldBy = (owner: string) => held.get(owner) ?? 0;
-  const mayTake = (owner: string) => taken < limits.atOnce && heldBy(owner) < mostOfOne;
+  const mayTake = (owner: string) => taken < limits.atOnce && heldBy(owner) < maxOfOwner;
 
   function hold(owner: string): () => void {
     taken += 1;

@@ -2,13 +2,14 @@
 export type ArtifactKind = 'software' | 'firmware';
 
 /**
- * uploading: a URL was issued, and no upload has passed the check yet. deliverable: checked; the content never changes.
- * rejected: the newest upload failed the check, or the developer has withdrawn the version. withdrawn: by an operator,
- * from any state.
+ * - uploading: a URL was issued, and no upload has passed the check yet.
+ * - deliverable: an upload has passed the check. The content never changes.
+ * - rejected: the newest upload failed the check, or the developer has withdrawn the version.
+ * - withdrawn: an operator has withdrawn the version, from any state.
  */
 export type ArtifactState = 'uploading' | 'deliverable' | 'rejected' | 'withdrawn';
 
-/** The states from which an upload that passes its check makes the artifact deliverable. */
+/** States in which an artifact becomes deliverable when an upload of it passes its check. */
 export const openStates: readonly ArtifactState[] = ['uploading', 'rejected'];
 
 /** Name of an artifact. A firmware's version is unique, because an update names only the version. */
@@ -36,11 +37,14 @@ export interface Artifact extends ArtifactName {
   readonly developerId: string;
   readonly updatedAtMs: number;
   /**
-   * False: no update was ever sent with it, and its developer may withdraw it. Absent: unknown, because release 0.1.0
-   * created it.
+   * True if an update may have been sent with the artifact. Its developer may withdraw the artifact only while this is
+   * false. Absent if release 0.1.0 created the artifact: then it is unknown whether an update was sent.
    */
   readonly named?: boolean;
-  /** How often its developer has withdrawn it. Files of uploads that were opened before a withdrawal have no effect. */
+  /**
+   * Number of times that the developer has withdrawn the artifact. A file has no effect if its upload was opened before
+   * the last withdrawal.
+   */
   readonly withdrawals: number;
 }
 
@@ -54,7 +58,7 @@ export function contentTypeOf(kind: ArtifactKind): string {
   return kind === 'software' ? 'application/vnd.android.package-archive' : 'application/octet-stream';
 }
 
-/** Storage key of an upload. Each upload has its own key, so that uploads never mix. */
+/** Storage key of an upload. Each upload has its own key, so that uploads never overwrite each other. */
 export function uploadKey(uploadId: string): string {
   return `uploads/${uploadId}`;
 }

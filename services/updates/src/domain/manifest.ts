@@ -12,7 +12,10 @@ export interface Manifest {
 export class ManifestError extends Error {}
 
 const chunk = { stringPool: 0x0001, xml: 0x0003, startElement: 0x0102, resourceMap: 0x0180 } as const;
-/** Resource ids of the namespace android. Names may be stripped from a manifest, ids may not. */
+/**
+ * Resource ids of the attributes in the namespace android. A build tool may remove names from a manifest, but not
+ * ids.
+ */
 const ids = {
   versionName: 0x0101021c,
   isSplitRequired: 0x01010591,
@@ -22,7 +25,7 @@ const typeString = 0x03;
 /** Types of numbers and booleans; a value other than 0 is true. */
 const [typeFirstInt, typeLastInt] = [0x10, 0x1f];
 const utf8Flag = 1 << 8;
-const none = 0xffffffff;
+const noNamespace = 0xffffffff;
 
 /**
  * Reads package, versionName and the split attributes of AndroidManifest.xml in Android's binary form (AOSP's
@@ -53,13 +56,13 @@ function read(bytes: Buffer): Manifest {
       throw new ManifestError('AndroidManifest.xml is cut off or broken.');
     }
     const body = bytes.subarray(at, at + size);
-    if (type === chunk.stringPool) strings = stringPool(body, headerSize);
+    if (type === chunk.stringPool) strings = readStringPool(body, headerSize);
     else if (type === chunk.resourceMap) {
       const count = (size - headerSize) >> 2;
       resourceIds = (index) => (index < count ? body.readUInt32LE(headerSize + index * 4) : 0);
     } else if (type === chunk.startElement) {
       if (!strings) throw new ManifestError('AndroidManifest.xml has no texts before its elements.');
-      return element(body, headerSize, strings, resourceIds);
+      return readManifestElement(body, headerSize, strings, resourceIds);
     }
     at += size;
   }
@@ -74,8 +77,8 @@ interface Texts {
 
 const attributeSize = 20;
 
-/** The first element: <manifest>. */
-function element(
+/** Reads the first element of the file, which must be <manifest>. `at`: offset of the element in `body`. */
+function readManifestElement(
   body: Buffer,
   at: number,
   { is, text }: Texts,
@@ -87,7 +90,7 @@ function element(
   const first = at + body.readUInt16LE(at + 8);
   const size = body.readUInt16LE(at + 10);
   const count = body.readUInt16LE(at + 12);
-  // Smaller attributes would share bytes, and their number would be unlimited.
+  // Smaller attributes would overlap, and the number of attributes in the file would be unlimited.
   if (size < attributeSize) throw new ManifestError('AndroidManifest.xml is cut off or broken.');
   let packageName: string | undefined;
   let versionName: string | undefined;
@@ -107,10 +110,10 @@ function element(
       requiresSplits ||= type === typeString && !is(data, '');
       continue;
     }
-    const isPlain = body.readUInt32LE(attribute) === none;
+    const hasNoNamespace = body.readUInt32LE(attribute) === noNamespace;
     const isVersionName = id === ids.versionName;
-    const isPackage = isPlain && is(name, 'package');
-    const isSplit = isPlain && is(name, 'split');
+    const isPackage = hasNoNamespace && is(name, 'package');
+    const isSplit = hasNoNamespace && is(name, 'split');
     if (!isVersionName && !isPackage && !isSplit) continue;
     if (type !== typeString) {
       const called = isVersionName ? 'android:versionName' : isPackage ? 'package' : 'split';
@@ -118,7 +121,7 @@ function element(
         `AndroidManifest.xml gives ${called} as a reference. It must be a literal text.`,
       );
     }
-    // The first attribute counts, and only it is decoded.
+    // If an attribute occurs several times, the first occurrence is valid. Only this occurrence is decoded.
     if (isVersionName) versionName ??= text(data);
     else if (isPackage) packageName ??= text(data);
     else split ??= text(data);
@@ -128,7 +131,7 @@ function element(
   return { package: packageName, versionName, split: split ?? '', requiresSplits };
 }
 
-function stringPool(body: Buffer, headerSize: number): Texts {
+function readStringPool(body: Buffer, headerSize: number): Texts {
   const count = body.readUInt32LE(8);
   const utf8 = (body.readUInt32LE(16) & utf8Flag) !== 0;
   const start = body.readUInt32LE(20);
@@ -140,13 +143,16 @@ function stringPool(body: Buffer, headerSize: number): Texts {
   };
   const encoding = utf8 ? 'utf8' : 'utf16le';
   return {
-    // Compared without decoding, because many attributes may be named by one long text.
+    // Compares bytes without decoding, because the names of many attributes may refer to one long text.
     is: (index, text) => bytesOf(index).equals(Buffer.from(text, encoding)),
     text: (index) => bytesOf(index).toString(encoding),
   };
 }
 
-/** Two lengths, in characters and in bytes, each of one byte or, with the high bit, two. */
+/**
+ * Bytes of a UTF-8 text. Two lengths precede the text: in characters and in bytes. A length takes one byte, or two
+ * bytes if the high bit of the first byte is set.
+ */
 function utf8Bytes(body: Buffer, at: number): Buffer {
   const bytesAt = at + (body.readUInt8(at) & 0x80 ? 2 : 1);
   const short = body.readUInt8(bytesAt);
@@ -155,6 +161,10 @@ function utf8Bytes(body: Buffer, at: number): Buffer {
   return slice(body, bytesAt + (long ? 2 : 1), length);
 }
 
+/**
+ * Bytes of a UTF-16 text. Its length in characters precedes the text. The length takes two bytes, or four bytes if the
+ * high bit of the first 16-bit unit is set.
+ */
 function utf16Bytes(body: Buffer, at: number): Buffer {
   const short = body.readUInt16LE(at);
   const long = (short & 0x8000) !== 0;

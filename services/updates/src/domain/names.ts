@@ -5,7 +5,7 @@ export const maxVersionLength = 128;
 
 /** Android's form: at least two parts, each beginning with a letter. */
 const packageForm = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
-/** Parts between dots; compared by rules/version.ts. */
+/** Dots separate the parts of a version. rules/version.ts compares the parts. */
 const versionForm = /^[0-9A-Za-z][0-9A-Za-z._+-]*$/;
 
 /** Error 400 for a field of a request's body, by its JSON pointer (rule A4). */
@@ -33,8 +33,8 @@ export function requireVersion(version: string): void {
 }
 
 /**
- * Specification API 5: integrators must not use the vendor's packages, including the package named like the prefix
- * without its dot. Throws 400 `invalid_body`.
+ * Specification API 5: integrators must not use the vendor's packages. The package whose name is the prefix without its
+ * last dot is reserved, too. Throws 400 `invalid_body`.
  */
 export function requireUnreserved(name: string, vendorPrefix: string): void {
   if (`${name}.`.startsWith(vendorPrefix)) {
@@ -42,7 +42,7 @@ export function requireUnreserved(name: string, vendorPrefix: string): void {
   }
 }
 
-/** Specification API 5: at least 1; the upper limit is configuration. Throws 400 with the given code. */
+/** Returns the size if it is from 1 (specification API 5) to `maxBytes` (UPDATES_MAX_BYTES). Throws 400 with `code`. */
 export function requireSize(
   sizeBytes: bigint,
   maxBytes: number,

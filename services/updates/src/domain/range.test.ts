@@ -1,4 +1,4 @@
-import { wantedRange } from './range.ts';
+import { requestedRange } from './range.ts';
 
 const whole = { kind: 'whole' };
 const unsatisfiable = { kind: 'unsatisfiable' };
@@ -23,5 +23,5 @@ test.each([
   ['items=0-1', whole],
   ['bytes=a-b', whole],
 ])('%s of 10 bytes', (header, expected) => {
-  expect(wantedRange(header, 10)).toEqual(expected);
+  expect(requestedRange(header, 10)).toEqual(expected);
 });

@@ -7,7 +7,7 @@ const refuseVersion = (reason: string) => invalidBody('/version', reason);
 /** Reason for the rejection of a developer's file after its upload. */
 export const otherDeveloperReason = (name: string) => `The package ${name} is used by another developer.`;
 
-/** The reason of a version that its developer has withdrawn. */
+/** Rejection reason of a version that its developer has withdrawn. */
 export const withdrawnReason = 'Its developer has withdrawn it.';
 
 /** Errors of this service; each names the parameter and the broken rule (rule A4). */
@@ -15,7 +15,7 @@ export const refusals = {
   otherDeveloper: (name: string) => invalidBody('/package', `${name} is used by another developer.`),
   withdrawn: (name: string, version: string) =>
     refuseVersion(`${version} of ${name} was withdrawn. Upload another version.`),
-  /** The developer itself has opened the uploads; other developers are not affected. */
+  /** A package belongs to one developer, so uploads of other developers never cause this error. */
   tooManyUploads: (most: number, retryAfterMs: number) =>
     new DomainError('too_many_requests', `Too many uploads of this version are open: at most ${most}.`, {
       retryAfterMs,

@@ -8,9 +8,9 @@ export interface Upload {
   readonly sizeBytes: number;
   /** When the newest URL for it expires; milliseconds since 1970. */
   readonly expiresAtMs: number;
-  /** Number of checks that found nothing new. */
+  /** Number of consecutive checks that found nothing new. */
   readonly looks: number;
-  /** True if a later transfer has no effect and only stored files must be removed. */
+  /** True if another file has no effect, so that only stored files must be removed. */
   readonly settled: boolean;
   /** The artifact's withdrawals when the upload was opened (domain/artifact.ts); absent: none. */
   readonly withdrawals?: number;
@@ -34,33 +34,35 @@ const longestDelayMs = 30_000;
 const growth = 1.5;
 
 /**
- * Time of an upload's next check: soon at first, then less often, and the last check when the upload is closed. A
- * transfer that began before the URL expired may end later. So the upload stays open for one more lifetime of the URL.
+ * Time of an upload's next check: soon at first, then less often. The last check closes the upload.
  */
-export function nextLookMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
+export function nextCheckMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
   const delay = Math.min(longestDelayMs, firstDelayMs * growth ** Math.min(upload.looks, 20));
   const closes = closesAtMs(upload, lifetimeMs);
   return nowMs >= closes ? nowMs + longestDelayMs : Math.min(nowMs + delay, closes);
 }
 
-/** Time after which no more file is expected. */
+/**
+ * Time at which an upload closes: one lifetime of the URL after the URL has expired. A transfer that began before the
+ * expiry may end later.
+ */
 export function closesAtMs(upload: Pick<Upload, 'expiresAtMs'>, lifetimeMs: number): number {
   return upload.expiresAtMs + lifetimeMs;
 }
 
 /**
- * Time of the last check of an upload in which a later transfer has no effect. A correct clock never signs a URL that
- * lets the upload close later.
+ * Time of the last check of a settled upload: when the upload closes. Limited to two lifetimes of a URL from now,
+ * because only a wrong clock writes a later expiry.
  */
-export function lastLookMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
+export function lastCheckMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
   return Math.min(closesAtMs(upload, lifetimeMs), nowMs + 2 * lifetimeMs);
 }
 
 /**
- * How far in the future a claim may end, and the next check of an upload that waits for a file may be. Later times come
- * from a fast clock, or from before a clock step back. The limit is several times the value that a correct clock
- * writes. So instances whose clocks differ a little respect each other's claims.
+ * Maximum time from now to the end of a claim, or to the next check of an upload that waits for a file. A later time
+ * was written by a fast clock, or before a clock was set back, and is ignored. The limit is several times what a
+ * correct clock writes, so that instances whose clocks differ a little respect each other's claims.
  */
-export function farthestAheadMs(leaseMs: number): number {
+export function maxAheadMs(leaseMs: number): number {
   return 4 * Math.max(leaseMs, longestDelayMs);
 }

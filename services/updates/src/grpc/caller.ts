@@ -2,7 +2,7 @@ import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Returns the caller, which the gateway always sends. */
+/** Returns the caller. Throws `invalid_argument` if it is missing; the gateway always sends it. */
 export function requireCaller(caller: Caller | undefined): Caller {
   if (!caller?.applicationId) throw new DomainError('invalid_argument', 'The call names no caller.');
   return caller;

@@ -1,15 +1,15 @@
 import { type Artifact, type ArtifactName, artifactId, openStates } from '../domain/artifact.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** The fields of an artifact that an update needs; stored with an Idempotency-Key. */
-export interface Chosen {
+/** The fields of an artifact that an update needs. They are stored with the call's Idempotency-Key. */
+export interface UpdateContent {
   readonly id: string;
   readonly objectKey: string;
   readonly sizeBytes: number;
   readonly sha256: string;
 }
 
-/** The artifact of that name. Its uploads are checked first if it is not deliverable. */
+/** Returns the artifact with this name. First checks its uploads if one of them may make it deliverable. */
 export async function findArtifact(
   deps: HandlerDependencies,
   name: ArtifactName,
@@ -20,6 +20,6 @@ export async function findArtifact(
   return deps.catalogue.get(found.id);
 }
 
-export function chosen({ id, objectKey, sizeBytes, sha256 }: Artifact): Chosen {
+export function updateContentOf({ id, objectKey, sizeBytes, sha256 }: Artifact): UpdateContent {
   return { id, objectKey, sizeBytes, sha256 };
 }

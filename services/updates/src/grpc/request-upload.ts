@@ -6,8 +6,8 @@ import { developerOf, requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * Specification API 9. An upload is one PUT; the field is only a recommended part size for reading the
- * file.
+ * Fixed by specification API 9. An upload is one PUT, so the value is only a recommendation for reading the file in
+ * parts.
  */
 const chunkPartSize = 10_485_760n;
 

@@ -3,14 +3,15 @@ import type { Handlers } from '@headset-cloud/rpc/types.ts';
 import { requireVersion } from '../domain/names.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireCaller } from './caller.ts';
-import { chosen, findArtifact } from './deliverable.ts';
+import { findArtifact, updateContentOf } from './deliverable.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { sendUpdate } from './send-update.ts';
 
 /**
- * PUT …/devices/{deviceId}/firmware: update now. The order of checks is that of rule A3. The catalogue is checked here.
- * Then devices checks the device's state and rejects a version older than the reported version. transactions rejects a
- * version older than an unprocessed update (specification API 5, rule A13). Each service checks the state that it owns.
+ * PUT …/devices/{deviceId}/firmware: update now. Rule A3 defines the order of the checks. Each service checks the state
+ * that it owns: this service checks the catalogue. Then the devices service checks the device's state and rejects a
+ * version older than the reported version. The transactions service rejects a version older than an unprocessed update
+ * (specification API 5, rule A13).
  */
 export function updateFirmwareHandler(
   deps: HandlerDependencies,
@@ -24,7 +25,7 @@ export function updateFirmwareHandler(
       choose: async () => {
         const found = await findArtifact(deps, { kind: 'firmware', package: '', version });
         if (found?.state !== 'deliverable') throw refusals.firmwareNotDeliverable(version);
-        return chosen(found);
+        return updateContentOf(found);
       },
       operation: (artifact) => ({ case: 'updateFirmware', value: { version, artifact } }),
     });

@@ -17,7 +17,7 @@ export function withdrawAppHandler(
 ): Handlers<typeof UpdatesService>['withdrawApp'] {
   const { catalogue, clock, storage, logger } = deps;
 
-  async function own(name: ArtifactName, developerId: string): Promise<Artifact> {
+  async function requireOwnVersion(name: ArtifactName, developerId: string): Promise<Artifact> {
     const found = await findArtifact(deps, name);
     const isKnown = found?.developerId === developerId && (found.sha256 !== '' || found.withdrawals > 0);
     if (!isKnown) throw refusals.notWithdrawable.unknown(name.package, name.version);
@@ -32,9 +32,10 @@ export function withdrawAppHandler(
     const id = artifactId(name);
     const developerId = await developerOf(deps, caller);
     await deps.idempotency.run(caller, {
-      // A repeat does not withdraw a version that was uploaded after the first call.
+      // Stores the number of withdrawals before this call. A repeat of the call thus does not withdraw a version that
+      // was uploaded after the first call. If the version is withdrawn already, the call changes nothing.
       draw: async () => {
-        const { state, reason, withdrawals } = await own(name, developerId);
+        const { state, reason, withdrawals } = await requireOwnVersion(name, developerId);
         return {
           withdrawals: state === 'rejected' && reason === withdrawnReason ? withdrawals - 1 : withdrawals,
         };
@@ -43,7 +44,7 @@ export function withdrawAppHandler(
         const { clientId, applicationId } = caller;
         const subject = { applicationId, clientId, target: id, fields: ['state'] };
         const before = await deps.audit.change(subject, (record) =>
-          catalogue.takeBack(id, { developerId, withdrawals }, clock.now(), record),
+          catalogue.withdrawByDeveloper(id, { developerId, withdrawals }, clock.now(), record),
         );
         if (before) {
           // No ticket names this content, so the file is never read even if its removal fails.
@@ -52,7 +53,7 @@ export function withdrawAppHandler(
             .catch((error) => logger.warn({ artifact: id, err: error }, 'a withdrawn file was not removed'));
           return true;
         }
-        const now = await own(name, developerId);
+        const now = await requireOwnVersion(name, developerId);
         if (now.withdrawals > withdrawals) return true;
         if (now.state === 'withdrawn') throw refusals.notWithdrawable.byOperator(packageName, version);
         if (now.state === 'deliverable') throw refusals.notWithdrawable.named(packageName, version);

@@ -1,13 +1,13 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { LocalCopy } from './local-copy.ts';
 
-/** A stored object; `tag` changes with its content. */
+/** A stored object. `tag` identifies its content: it changes whenever the object is written. */
 export interface StoredObject {
   readonly sizeBytes: number;
   readonly tag: string;
 }
 
-/** The content of an object changed between two steps; the check must be repeated. */
+/** The object was replaced or removed between two steps of a check. The check must be repeated. */
 export class ObjectChanged extends Error {}
 
 /** The disk of the folder for checks is full; the check is repeated later. */
@@ -23,8 +23,8 @@ export class DiskFullError extends DomainError {
 }
 
 /**
- * Storage of packages and firmware (rule C16). Every call ends within a bounded time. An unavailable storage is
- * DomainError `unavailable`. This service chooses the keys (domain/artifact.ts).
+ * Storage of packages and firmware (rule C16). Every call ends within a bounded time. Calls throw DomainError
+ * `unavailable` while the storage is unavailable. Keys come from domain/artifact.ts.
  */
 export interface ArtifactStorage {
   /** Throws `unavailable` when the storage cannot accept an upload of that size now. */
@@ -44,14 +44,14 @@ export interface ArtifactStorage {
   /** The object with that tag; throws ObjectChanged, and when the signal aborts. */
   fetch(key: string, tag: string, signal?: AbortSignal): Promise<LocalCopy>;
   /**
-   * Copies the object with that tag to a key for which no upload URL exists; throws ObjectChanged.
-   * Repeatable.
+   * Copies the object with that tag to a key for which no upload URL exists, so that the copy never changes. Throws
+   * ObjectChanged. Repeatable.
    */
-  seal(key: string, tag: string, to: string): Promise<void>;
+  copyChecked(key: string, tag: string, to: string): Promise<void>;
   /** Idempotent. */
   remove(key: string): Promise<void>;
   /**
-   * Removes the object if it still has that tag. A storage that cannot compare and remove in one step keeps the object.
+   * Removes the object if it still has that tag. A storage that cannot compare and remove atomically keeps the object.
    */
   discard(key: string, tag: string): Promise<void>;
 }

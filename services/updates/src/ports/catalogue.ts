@@ -18,19 +18,20 @@ export interface Page {
 export interface Catalogue {
   get(id: string): Promise<Artifact | undefined>;
   /**
-   * Creates the artifact as uploading, or sets a rejected artifact to uploading; with `revive` also a withdrawn
-   * artifact. From then on it belongs to the developer. Returns the artifact afterwards. `record` is the audit record
-   * of an operator's change.
+   * Creates the artifact as uploading, or sets a rejected artifact to uploading. With `reopenWithdrawn` it also sets a
+   * withdrawn artifact to uploading. From then on the artifact belongs to the developer. Returns the artifact after the
+   * change. `record` is the audit record of an operator's change.
    */
   open(
     artifact: OpenArtifact,
     nowMs: number,
-    revive: boolean,
+    reopenWithdrawn: boolean,
     record?: PendingAuditRecord,
   ): Promise<Artifact>;
   /**
-   * Assigns the artifact to the developer and makes it deliverable, only while it is open and has those withdrawals
-   * (domain/artifact.ts). False: another upload won, or the artifact was withdrawn.
+   * Assigns the artifact to the developer and makes it deliverable. Succeeds only while the artifact is open
+   * (`openStates`) and its number of withdrawals is `withdrawals`. Returns false if another upload was first, or if the
+   * artifact was withdrawn.
    */
   deliver(
     id: string,
@@ -43,21 +44,22 @@ export interface Catalogue {
   /** Rejects the artifact, only while it is uploading and this is its newest upload. */
   expire(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
   /**
-   * Records that an update is about to be sent with this content, so that its developer can no longer withdraw it.
-   * False: the artifact is no longer deliverable with this content.
+   * Records that an update with this content is about to be sent, so that the developer can no longer withdraw the
+   * artifact. Returns false if the artifact is no longer deliverable with this content.
    */
-  name(id: string, objectKey: string): Promise<boolean>;
+  markSent(id: string, objectKey: string): Promise<boolean>;
   /**
-   * Resets the developer's version to its state before the upload, only while it is deliverable, no update was ever
-   * sent with it, and it has those withdrawals. Returns the artifact before the change; undefined: nothing was changed.
+   * Withdraws a version for its developer: it becomes rejected, without content. Succeeds only while the version is
+   * deliverable, no update was ever sent with it, and its number of withdrawals is `withdrawals`. Returns the artifact
+   * before the change, or undefined if nothing was changed.
    */
-  takeBack(
+  withdrawByDeveloper(
     id: string,
     of: { readonly developerId: string; readonly withdrawals: number },
     nowMs: number,
     record: PendingAuditRecord,
   ): Promise<Artifact | undefined>;
-  /** Returns undefined if the artifact does not exist. Idempotent. */
+  /** Withdraws the artifact for an operator. Returns undefined if the artifact does not exist. Idempotent. */
   withdraw(id: string, nowMs: number, record: PendingAuditRecord): Promise<Artifact | undefined>;
   /** A developer's deliverable software, by package, newest version first. */
   listDeliverable(query: {

@@ -11,8 +11,8 @@ import { createS3Storage } from './s3.ts';
 /** The storage, and the components that run for it. */
 export interface ChosenStorage {
   readonly storage: ArtifactStorage;
-  /** Location of the storage, for the log. */
-  readonly place: Readonly<Record<string, string>>;
+  /** Log fields that identify the storage: bucket and endpoint, or folder. */
+  readonly location: Readonly<Record<string, string>>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export function chooseStorage(
     });
     return {
       storage,
-      place: { bucket: config.S3_BUCKET, endpoint: config.S3_ENDPOINT ?? `AWS, ${config.S3_REGION}` },
+      location: { bucket: config.S3_BUCKET, endpoint: config.S3_ENDPOINT ?? `AWS, ${config.S3_REGION}` },
       start: () => storage.prepare(),
       stop: async () => storage.close(),
     };
@@ -74,7 +74,7 @@ export function chooseStorage(
   });
   return {
     storage,
-    place: { folder },
+    location: { folder },
     async start() {
       await storage.prepare();
       await server.start();

@@ -13,7 +13,7 @@ import {
 } from '@headset-cloud/runtime/listeners/http-listener.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { SecretBox } from '@headset-cloud/runtime/secrets.ts';
-import { wantedRange } from '../domain/range.ts';
+import { requestedRange } from '../domain/range.ts';
 import { CutOff, type LocalStorage } from './local.ts';
 import { grantOf, type UrlGrant } from './signed-urls.ts';
 
@@ -29,41 +29,43 @@ export interface LocalServerOptions {
   readonly secrets: SecretBox;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Longest that one request may take; milliseconds. */
+  /** Maximum duration of one request; milliseconds. */
   readonly requestTimeoutMs: number;
   /** A connection that is idle for this long is closed; milliseconds. */
   readonly idleTimeoutMs?: number;
   readonly listeners?: Listeners;
-  /** Called before an upload is read. An answer rejects the upload. */
+  /** Called before the body of an upload is read. Returns an answer to reject the upload. */
   readonly onUpload: (key: string) => Promise<UploadAnswer | undefined>;
-  /** Called when an upload is stored, with its tag, before the response. */
+  /** Called when the file of an upload is stored, before the response. `tag` identifies the file. */
   readonly onUploaded: (key: string, tag: string) => Promise<UploadAnswer>;
 }
 
 /**
- * Serves the local storage's signed URLs (rule C16): PUT of exactly the granted type and length, GET and HEAD with one
- * range. The path is a sealed grant; other paths are rejected. Errors have S3's status codes, and a line of text with
- * the reason.
+ * Serves the signed URLs of the local storage (rule C16): PUT with exactly the granted type and length, GET and HEAD of
+ * the whole file or of one range. The path contains a sealed grant; other paths are rejected. Errors have the status
+ * codes of S3 and one line of text with the reason.
  */
 export function createLocalServer(options: LocalServerOptions): Component & { port(): number } {
   const { listen, storage, secrets, clock, logger, listeners = defaultListeners } = options;
   let server: Server | undefined;
 
-  async function answer(request: IncomingMessage, response: ServerResponse, continues: boolean) {
+  async function answer(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     const grant = grantOf(secrets, request.url ?? '');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (!grant || grant.method !== method) {
       return refuse(request, response, 403, 'The URL’s signature is wrong.');
     }
     if (clock.now() >= grant.expiresAtMs) return refuse(request, response, 403, 'The URL has expired.');
-    return grant.method === 'PUT' ? put(grant, request, response, continues) : get(grant, request, response);
+    return grant.method === 'PUT'
+      ? put(grant, request, response, expectsContinue)
+      : get(grant, request, response);
   }
 
   async function put(
     grant: UrlGrant,
     request: IncomingMessage,
     response: ServerResponse,
-    continues: boolean,
+    expectsContinue: boolean,
   ) {
     const { key, contentType, sizeBytes = 0 } = grant;
     const length = request.headers['content-length'];
@@ -76,7 +78,7 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
     }
     const refused = await options.onUpload(key);
     if (refused) return refuse(request, response, refused.status, refused.text);
-    if (continues) response.writeContinue();
+    if (expectsContinue) response.writeContinue();
     const { tag } = await storage.write(key, request, sizeBytes);
     const { status, text } = await options.onUploaded(key, tag);
     send(response, status, text);
@@ -88,7 +90,7 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
     const etag = `"${found.tag}"`;
     const ifRange = request.headers['if-range'];
     const range = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
-    const wanted = wantedRange(range, found.sizeBytes);
+    const wanted = requestedRange(range, found.sizeBytes);
     const common = { 'accept-ranges': 'bytes', 'cache-control': 'no-store', etag };
     if (wanted.kind === 'unsatisfiable') {
       response.writeHead(416, { ...common, 'content-range': `bytes */${found.sizeBytes}` }).end();
@@ -107,8 +109,8 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
     else await pipeline(createReadStream(storage.file(key), { start: part.start, end: part.end }), response);
   }
 
-  function handle(request: IncomingMessage, response: ServerResponse, continues: boolean): void {
-    answer(request, response, continues).catch((error) => {
+  function handle(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    answer(request, response, expectsContinue).catch((error) => {
       const code = (error as NodeJS.ErrnoException).code ?? '';
       const cut = error instanceof CutOff || request.destroyed || response.destroyed;
       if (!cut) logger.warn({ err: error }, 'a file could not be served or stored');
@@ -144,13 +146,15 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
   };
 }
 
-/** A rejected body up to this size is read to its end, so that the sender reads the response. */
+/**
+ * Maximum size of a rejected body that is read and discarded, so that the sender reads the response; bytes.
+ */
 const drainedBytes = 1024 * 1024;
 
 /** Responds before the body is read. Closes the connection if the body is large. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
-  const toCome = Number(request.headers['content-length'] ?? 0);
-  if (request.headers['transfer-encoding'] || request.headers.expect || toCome > drainedBytes) {
+  const bodyBytes = Number(request.headers['content-length'] ?? 0);
+  if (request.headers['transfer-encoding'] || request.headers.expect || bodyBytes > drainedBytes) {
     response.setHeader('connection', 'close');
   }
   send(response, status, text);

@@ -30,19 +30,19 @@ export interface LocalStorage extends ArtifactStorage {
   file(key: string): string;
 }
 
-/** The stream ended before its declared size. */
+/** The stream did not have its declared size. */
 export class CutOff extends Error {}
 
 export function createLocalStorage(options: LocalOptions): LocalStorage {
   const { folder, secrets, publicUrl } = options;
   const partial = join(folder, 'partial');
-  /** Ends when the last change of a file has ended. */
-  let changed: Promise<unknown> = Promise.resolve();
+  /** Settles when the last change of a file has ended. */
+  let lastChange: Promise<unknown> = Promise.resolve();
 
   /** Serialises changes of files. Only this process changes the folder. */
-  function inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const result = changed.then(change);
-    changed = result.catch(() => {});
+  function serialise<T>(change: () => Promise<T>): Promise<T> {
+    const result = lastChange.then(change);
+    lastChange = result.catch(() => {});
     return result;
   }
 
@@ -60,7 +60,10 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     }
   }
 
-  /** Hard-links the file, so that its content stays the same if another upload replaces it meanwhile. */
+  /**
+   * Creates a hard link to the file and returns its path. The link keeps the content if another upload replaces the
+   * file.
+   */
   async function pin(key: string, tag: string): Promise<string> {
     const path = join(partial, randomUUID());
     try {
@@ -111,7 +114,7 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
         await pipeline(content, stream);
         if (stream.bytesWritten !== sizeBytes) throw new CutOff('the upload was cut off');
         const tag = await tagOf(path);
-        await inTurn(() => rename(path, target));
+        await serialise(() => rename(path, target));
         await syncFolder(dirname(target));
         return { tag };
       } catch (error) {
@@ -125,11 +128,11 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
       return { path, dispose: () => rm(path, { force: true }) };
     },
 
-    async seal(key, tag, to) {
-      // The key contains the hash of the content. So this can only overwrite the identical file of an earlier run.
+    async copyChecked(key, tag, to) {
+      // `to` contains the hash of the content. So the rename can only replace an identical file of an earlier run.
       const pinned = await pin(key, tag);
       await rename(pinned, file(to));
-      // A rename to another name of the same file does nothing.
+      // If both paths are hard links to one file, the rename does nothing, and the first path remains.
       await rm(pinned, { force: true });
       await syncFolder(dirname(file(to)));
     },
@@ -139,7 +142,7 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     },
 
     discard: (key, tag) =>
-      inTurn(async () => {
+      serialise(async () => {
         if ((await head(key))?.tag === tag) await rm(file(key), { force: true });
       }),
   };

@@ -37,10 +37,13 @@ export interface S3Options {
 }
 
 const connectTimeoutMs = 1000;
-/** Connect time-out through a proxy, which connects twice. The proxy's error then comes before the call's time-out. */
+/**
+ * Connect time-out through a proxy: connecting to the proxy and then, through it, to the storage. It is shorter than
+ * the call's time-out, so that the error of the proxy is reported.
+ */
 const proxiedConnectTimeoutMs = 2000;
 const callTimeoutMs = 2500;
-/** The SDK's own default without a proxy. */
+/** The SDK's default without a proxy. */
 const maxSockets = 50;
 /** Time-out of a copy within the storage, and of the download of an object to this machine. */
 const bulkTimeoutMs = 600_000;
@@ -55,15 +58,15 @@ export interface S3Storage extends ArtifactStorage {
 export function createS3Storage(options: S3Options): S3Storage {
   const { bucket: Bucket } = options;
   const openFile = options.openFile ?? ((path) => createWriteStream(path, { flags: 'wx', mode: 0o600 }));
-  const place = `bucket ${Bucket} at ${options.endpoint ?? `AWS, ${options.region}`}`;
-  const away = (error: unknown) => unavailable(error, place);
-  const changedOrAway = (error: unknown) => {
+  const location = `bucket ${Bucket} at ${options.endpoint ?? `AWS, ${options.region}`}`;
+  const asUnavailable = (error: unknown) => unavailable(error, location);
+  const asChangedOrUnavailable = (error: unknown) => {
     const status = statusOf(error);
-    return status === 404 || status === 412 ? new ObjectChanged('the object changed') : away(error);
+    return status === 404 || status === 412 ? new ObjectChanged('the object changed') : asUnavailable(error);
   };
   const folder = join(options.tempDir ?? tmpdir(), 'headset-uploads');
   const client = clientOf(options.endpoint, options.region, options.proxy);
-  // This client only signs, and sends no requests.
+  // This client only signs URLs and sends no requests.
   const signer = options.publicEndpoint ? clientOf(options.publicEndpoint, options.region) : client;
 
   return {
@@ -71,7 +74,7 @@ export function createS3Storage(options: S3Options): S3Storage {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       for (const name of await readdir(folder)) {
         const path = join(folder, name);
-        // Other instances may share the folder. A file of this age belongs to no running check.
+        // Other instances may share the folder. A running check has no file of this age.
         const found = await stat(path).catch(() => undefined);
         if (found && found.mtimeMs < systemClock.now() - 2 * bulkTimeoutMs) await rm(path, { force: true });
       }
@@ -84,18 +87,19 @@ export function createS3Storage(options: S3Options): S3Storage {
 
     async requireAvailable() {
       try {
-        await within(callTimeoutMs, 'HeadBucket', (late) =>
-          client.send(new HeadBucketCommand({ Bucket }), late),
+        await within(callTimeoutMs, 'HeadBucket', (limit) =>
+          client.send(new HeadBucketCommand({ Bucket }), limit),
         );
       } catch (error) {
-        if (statusOf(error) !== 403) throw away(error);
+        if (statusOf(error) !== 403) throw asUnavailable(error);
         // A response to HEAD has no body and so no error code. This call returns the code for wrong or expired
         // credentials.
-        await within(callTimeoutMs, 'GetBucketLocation', (late) =>
-          client.send(new GetBucketLocationCommand({ Bucket }), late),
-        ).catch((why) => {
-          // Accepted, because credentials that may write objects need no right to read the bucket.
-          if (statusOf(why) !== 403 || (why as Error).name !== 'AccessDenied') throw away(why);
+        await within(callTimeoutMs, 'GetBucketLocation', (limit) =>
+          client.send(new GetBucketLocationCommand({ Bucket }), limit),
+        ).catch((reason) => {
+          // AccessDenied is no failure: credentials that may write objects need no permission to read the bucket.
+          if (statusOf(reason) !== 403 || (reason as Error).name !== 'AccessDenied')
+            throw asUnavailable(reason);
         });
       }
     },
@@ -120,13 +124,13 @@ export function createS3Storage(options: S3Options): S3Storage {
 
     async head(Key) {
       try {
-        const found = await within(callTimeoutMs, 'HeadObject', (late) =>
-          client.send(new HeadObjectCommand({ Bucket, Key }), late),
+        const found = await within(callTimeoutMs, 'HeadObject', (limit) =>
+          client.send(new HeadObjectCommand({ Bucket, Key }), limit),
         );
         return { sizeBytes: found.ContentLength ?? 0, tag: found.ETag ?? '' };
       } catch (error) {
         if (statusOf(error) === 404) return undefined;
-        throw away(error);
+        throw asUnavailable(error);
       }
     },
 
@@ -134,15 +138,15 @@ export function createS3Storage(options: S3Options): S3Storage {
       const path = join(folder, randomUUID());
       const dispose = () => rm(path, { force: true });
       try {
-        await within(bulkTimeoutMs, 'GetObject', async ({ abortSignal: late }) => {
-          const signal = stop ? AbortSignal.any([late, stop]) : late;
+        await within(bulkTimeoutMs, 'GetObject', async ({ abortSignal: limit }) => {
+          const signal = stop ? AbortSignal.any([limit, stop]) : limit;
           const found = await client.send(new GetObjectCommand({ Bucket, Key, IfMatch: tag }), {
             abortSignal: signal,
           });
           const body = found.Body as Readable;
           try {
-            // Checked before anything is written: a full disk would harm its other users, too.
-            await requireRoom(folder, found.ContentLength ?? 0);
+            // Checked before anything is written, because a full disk would affect other programs, too.
+            await requireFreeSpace(folder, found.ContentLength ?? 0);
           } catch (error) {
             body.destroy();
             throw error;
@@ -154,30 +158,30 @@ export function createS3Storage(options: S3Options): S3Storage {
         await dispose();
         stop?.throwIfAborted();
         if (error instanceof DiskFullError) throw error;
-        if (fullCodes.has((error as NodeJS.ErrnoException).code))
+        if (diskFullCodes.has((error as NodeJS.ErrnoException).code))
           throw new DiskFullError(folder, undefined, error);
-        throw changedOrAway(error);
+        throw asChangedOrUnavailable(error);
       }
     },
 
-    async seal(key, tag, to) {
+    async copyChecked(key, tag, to) {
       try {
         const CopySource = `${Bucket}/${encodeURIComponent(key)}`;
-        await within(bulkTimeoutMs, 'CopyObject', (late) =>
-          client.send(new CopyObjectCommand({ Bucket, Key: to, CopySource, CopySourceIfMatch: tag }), late),
+        await within(bulkTimeoutMs, 'CopyObject', (limit) =>
+          client.send(new CopyObjectCommand({ Bucket, Key: to, CopySource, CopySourceIfMatch: tag }), limit),
         );
       } catch (error) {
-        throw changedOrAway(error);
+        throw asChangedOrUnavailable(error);
       }
     },
 
     async remove(Key) {
       try {
-        await within(callTimeoutMs, 'DeleteObject', (late) =>
-          client.send(new DeleteObjectCommand({ Bucket, Key }), late),
+        await within(callTimeoutMs, 'DeleteObject', (limit) =>
+          client.send(new DeleteObjectCommand({ Bucket, Key }), limit),
         );
       } catch (error) {
-        if (statusOf(error) !== 404) throw away(error);
+        if (statusOf(error) !== 404) throw asUnavailable(error);
       }
     },
 
@@ -202,7 +206,7 @@ function clientOf(endpoint: string | undefined, region: string, proxy?: EgressPr
     forcePathStyle: true,
     ...(endpoint && { endpoint }),
     maxAttempts: 2,
-    // Otherwise the SDK would sign an upload's URL with the checksum of an empty body.
+    // With the default the SDK would sign the URL of an upload with the checksum of an empty body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: proxy
@@ -215,10 +219,10 @@ function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } })?.$metadata?.httpStatusCode;
 }
 
-function unavailable(error: unknown, place: string): DomainError {
+function unavailable(error: unknown, location: string): DomainError {
   const status = statusOf(error);
   const { name, message } = error as Error;
-  // Names that the SDK gives to a response without a code.
+  // The SDK uses these names for a response without an error code.
   const code = /^(Unknown|UnknownError|\d+)$/.test(name) ? '' : ` (${name})`;
   const reason =
     status === 404
@@ -230,16 +234,16 @@ function unavailable(error: unknown, place: string): DomainError {
         : `it answers ${status}${code}`;
   return new DomainError('unavailable', 'The object storage cannot be reached.', {
     cause: error,
-    internal: `${place}: ${reason}`,
+    internal: `${location}: ${reason}`,
     retryAfterMs: 5000,
   });
 }
 
 /** Error codes of the operating system for a full disk or an exhausted quota. */
-const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+const diskFullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Throws DiskFullError if the folder's disk has less free space than that. */
-async function requireRoom(folder: string, bytes: number): Promise<void> {
+/** Throws DiskFullError if the disk of the folder has less than `bytes` of free space. */
+async function requireFreeSpace(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < bytes) throw new DiskFullError(folder, bytes);
 }

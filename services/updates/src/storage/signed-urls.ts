@@ -13,12 +13,14 @@ export interface UrlGrant {
 const purpose = 'updates storage url';
 const prefix = '/objects/';
 
-/** The grant as a path. It is sealed, so that it cannot be changed or forged. It stays valid after a restart. */
+/**
+ * Encodes a grant as a path. The grant is sealed, so it cannot be changed or forged. It stays valid after a restart.
+ */
 export function pathOf(secrets: SecretBox, grant: UrlGrant): string {
   return prefix + Buffer.from(secrets.seal(JSON.stringify(grant), purpose)).toString('base64url');
 }
 
-/** The grant in a path; undefined if the path was not created by this service. */
+/** Decodes the grant in a path. Returns undefined if this service did not create the path. */
 export function grantOf(secrets: SecretBox, path: string): UrlGrant | undefined {
   const token = path.startsWith(prefix) ? path.slice(prefix.length) : '';
   if (!/^[\w-]{40,2000}$/.test(token)) return undefined;

@@ -5,34 +5,34 @@ import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
 import type { ArtifactStorage } from '../ports/artifact-storage.ts';
 
 /**
- * Checks the storage at once and then every `intervalMs`, and calls `onCheck` with the result. Logs one line when the
- * storage becomes unavailable, with `place` and the reason, one when the reason changes, and one when the storage is
- * available again. `warnings` has the reason in the meantime. Readiness does not change: otherwise every instance would
- * be removed at once, although lists and updates work without the storage.
+ * Checks the storage at once and then every `intervalMs`, and calls `onCheck` with the result. Logs one line, with
+ * `location`, when the storage becomes unavailable, when the reason changes, and when the storage is available again.
+ * While the storage is unavailable, `warnings` returns the reason. Readiness does not depend on the storage: otherwise
+ * all instances would become unready at once, although lists and updates work without it.
  */
 export function watchStorage(options: {
   readonly storage: Pick<ArtifactStorage, 'requireAvailable'>;
-  readonly place: Readonly<Record<string, string>>;
+  readonly location: Readonly<Record<string, string>>;
   readonly intervalMs: number;
   readonly logger: Logger;
   readonly onCheck: (available: boolean) => void;
 }): Repetition & { warnings(): readonly Warning[] } {
-  const { storage, place, intervalMs, logger, onCheck } = options;
-  let known: string | undefined;
-  const look = async (): Promise<number> => {
+  const { storage, location, intervalMs, logger, onCheck } = options;
+  let lastReason: string | undefined;
+  const checkOnce = async (): Promise<number> => {
     const reason = await storage.requireAvailable(0).then(() => undefined, reasonOf);
     onCheck(reason === undefined);
-    if (reason !== known) {
-      if (reason !== undefined) logger.error({ ...place, reason }, 'the object storage is unavailable');
-      else logger.info(place, 'the object storage is available again');
+    if (reason !== lastReason) {
+      if (reason !== undefined) logger.error({ ...location, reason }, 'the object storage is unavailable');
+      else logger.info(location, 'the object storage is available again');
     }
-    known = reason;
+    lastReason = reason;
     return 0;
   };
-  const repetition = repeat('the check of the object storage', intervalMs, logger, look);
+  const repetition = repeat('the check of the object storage', intervalMs, logger, checkOnce);
   return {
     ...repetition,
-    warnings: () => (known === undefined ? [] : [{ name: 'storage_unavailable', message: known }]),
+    warnings: () => (lastReason === undefined ? [] : [{ name: 'storage_unavailable', message: lastReason }]),
     start() {
       repetition.start();
       repetition.wake();

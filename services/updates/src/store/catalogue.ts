@@ -8,7 +8,7 @@ import { versionKey } from '../domain/version-key.ts';
 import type { Catalogue } from '../ports/catalogue.ts';
 import type { ArtifactDocument } from './documents.ts';
 
-const named = { package: 1, version: 1 } as const;
+const nameProjection = { package: 1, version: 1 } as const;
 
 export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): Catalogue {
   async function get(id: string): Promise<Artifact | undefined> {
@@ -21,32 +21,32 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
   return {
     get,
 
-    async open({ name, developerId, sizeBytes, uploadId }, nowMs, revive, record) {
+    async open({ name, developerId, sizeBytes, uploadId }, nowMs, reopenWithdrawn, record) {
       const id = artifactId(name);
-      const states: ArtifactState[] = revive ? [...openStates, 'withdrawn'] : [...openStates];
+      const states: ArtifactState[] = reopenWithdrawn ? [...openStates, 'withdrawn'] : [...openStates];
       const opened = { state: 'uploading', sizeBytes, uploadId, updatedAtMs: nowMs } as const;
       for (;;) {
-        // The content of a withdrawn version does not belong to the new upload.
-        const fresh = { ...opened, sha256: '', objectKey: '' };
+        // Removes the content of a withdrawn version, which does not belong to the new upload.
+        const withoutContent = { ...opened, sha256: '', objectKey: '' };
         const reopen = (of: Filter<ArtifactDocument>, more: Partial<ArtifactDocument> = {}) => {
-          const update: Update<ArtifactDocument> = { $set: { ...fresh, ...more } };
+          const update: Update<ArtifactDocument> = { $set: { ...withoutContent, ...more } };
           return artifacts.findOneAndUpdate(
             { _id: id, state: { $in: states }, ...of },
             record ? withAuditRecord(update, record) : update,
             { returnDocument: 'after' },
           );
         };
-        // The developer whose claim has expired left the reason for its own file.
+        // Another developer's claim on the package has expired. The stored reason concerns that developer's file.
         const reopened =
           (await reopen({ developerId })) ??
           (await reopen({ developerId: { $ne: developerId } }, { developerId, reason: '' }));
         if (reopened) return artifactOf(reopened);
-        const there = await get(id);
-        if (there) {
-          if (states.includes(there.state)) continue;
-          return there;
+        const existing = await get(id);
+        if (existing) {
+          if (states.includes(existing.state)) continue;
+          return existing;
         }
-        const made: ArtifactDocument = {
+        const created: ArtifactDocument = {
           _id: id,
           kind: name.kind,
           package: name.package,
@@ -61,8 +61,8 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
           ...(record && pendingAuditFields(record)),
         };
         try {
-          await artifacts.insertOne(made);
-          return artifactOf(made);
+          await artifacts.insertOne(created);
+          return artifactOf(created);
         } catch (error) {
           if (!isDuplicateKey(error)) throw error;
         }
@@ -71,7 +71,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
 
     async deliver(id, withdrawals, content, nowMs) {
       const delivered = await artifacts.updateOne(
-        { ...whileOpen(id), ...withdrawn(withdrawals) },
+        { ...whileOpen(id), ...hasWithdrawals(withdrawals) },
         {
           $set: { state: 'deliverable', reason: '', ...content, updatedAtMs: nowMs },
         },
@@ -93,20 +93,20 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
       );
     },
 
-    async name(id, objectKey) {
-      const named = await artifacts.updateOne(
+    async markSent(id, objectKey) {
+      const marked = await artifacts.updateOne(
         { _id: id, state: 'deliverable', objectKey },
         { $set: { named: true } },
       );
-      return named.matchedCount === 1;
+      return marked.matchedCount === 1;
     },
 
-    async takeBack(id, { developerId, withdrawals }, nowMs, record) {
-      const taken = { state: 'rejected', reason: withdrawnReason, sha256: '', objectKey: '' } as const;
+    async withdrawByDeveloper(id, { developerId, withdrawals }, nowMs, record) {
+      const changed = { state: 'rejected', reason: withdrawnReason, sha256: '', objectKey: '' } as const;
       const before = await artifacts.findOneAndUpdate(
-        { _id: id, state: 'deliverable', named: false, developerId, ...withdrawn(withdrawals) },
+        { _id: id, state: 'deliverable', named: false, developerId, ...hasWithdrawals(withdrawals) },
         withAuditRecord<ArtifactDocument>(
-          { $set: { ...taken, updatedAtMs: nowMs }, $inc: { withdrawals: 1 } },
+          { $set: { ...changed, updatedAtMs: nowMs }, $inc: { withdrawals: 1 } },
           record,
         ),
         { returnDocument: 'before' },
@@ -133,16 +133,16 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
       const sort = { package: 1, versionKey: -1, version: -1 } as const;
       if (!latest) {
         const [found, total] = await Promise.all([
-          artifacts.find(filter, { sort, skip: offset, limit, projection: named }).toArray(),
+          artifacts.find(filter, { sort, skip: offset, limit, projection: nameProjection }).toArray(),
           artifacts.countDocuments(filter),
         ]);
         return { items: found.map(nameOf), total };
       }
-      // Takes the first version of each package, in the order of the index. Reads the developer's versions as a stream.
+      // In the order of the index, the first version of a package is its latest. The versions are read as a stream.
       const items: { package: string; version: string }[] = [];
       let total = 0;
       let last: string | undefined;
-      for await (const found of artifacts.find(filter, { sort, projection: named })) {
+      for await (const found of artifacts.find(filter, { sort, projection: nameProjection })) {
         if (found.package === last) continue;
         last = found.package;
         total += 1;
@@ -155,7 +155,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
       const found = await artifacts
         .find(
           { kind: 'firmware', state: 'deliverable', developerId: '' },
-          { sort: { package: 1, versionKey: -1, version: -1 }, projection: named },
+          { sort: { package: 1, versionKey: -1, version: -1 }, projection: nameProjection },
         )
         .toArray();
       return found.map(nameOf);
@@ -173,8 +173,8 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
   };
 }
 
-/** Filter by withdrawals. The field is absent before the first withdrawal. */
-function withdrawn(times: number): Filter<ArtifactDocument> {
+/** Filter by the number of withdrawals. The field is absent before the first withdrawal. */
+function hasWithdrawals(times: number): Filter<ArtifactDocument> {
   return times === 0 ? { withdrawals: { $exists: false } } : { withdrawals: times };
 }
 

@@ -5,17 +5,20 @@ import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
 import type { RejectedFile } from '../domain/upload.ts';
 
 /**
- * One document per package, with the developer that claimed it last. The developer owns the package once a file was
- * accepted. Before that the developer holds it while an upload is open.
+ * One document per package, with the developer that claimed it last. The developer owns the package after a file was
+ * accepted. Before that, the developer's claim is valid while an upload is open.
  */
 export interface PackageDocument {
   /** Package name. */
   _id: string;
   developerId: string;
   claimedAtMs: number;
-  /** True: a file was accepted. Also absent if 0.1.0 accepted a file; then an artifact shows it. */
+  /**
+   * True if a file was accepted. Absent if no file was accepted, or if release 0.1.0 accepted it: then an artifact of
+   * the package has a hash.
+   */
   accepted?: boolean;
-  /** The newest claim. It holds the package until its upload is stored, or until this time. */
+  /** The newest claim. It is valid by itself until its upload is stored, at most until `untilMs`. */
   claim?: { uploadId: string; untilMs: number };
   /** Changes with every claim and acceptance. Absent if 0.1.0 wrote the document. */
   revision?: number;
@@ -52,7 +55,7 @@ export interface UploadDocument {
   sizeBytes: number;
   expiresAtMs: number;
   looks: number;
-  /** True if a later transfer has no effect and only stored files must be removed. */
+  /** True if another file has no effect, so that only stored files must be removed. */
   settled: boolean;
   /** Time of the next check. */
   dueAtMs: number;
@@ -68,11 +71,11 @@ export interface UploadDocument {
   closing?: boolean;
 }
 
-/** One document per developer, and one for firmware: places of uploads that are about to be stored. */
-export interface PlacesDocument {
+/** Reservations of uploads that are about to be stored. One document per developer, and one for firmware. */
+export interface ReservationsDocument {
   _id: string;
   places: { uploadId: string; artifactId: string; untilMs: number }[];
-  /** Changes with every place that is reserved. */
+  /** Rises with every reservation. */
   revision: number;
 }
 

@@ -3,7 +3,10 @@ import type { StoreCollection } from '@headset-cloud/store/types.ts';
 import type { PackageNames } from '../ports/package-names.ts';
 import type { ArtifactDocument, PackageDocument, UploadDocument } from './documents.ts';
 
-/** How long a claim holds before its upload is stored. The upload is stored at once unless the process ends. */
+/**
+ * Maximum time from a claim to the storing of its upload; milliseconds. The upload is stored at once unless the process
+ * ends.
+ */
 const claimMs = 60_000;
 
 interface Owner {
@@ -36,37 +39,38 @@ export function createPackageNames(
     { _id: name, developerId, claim }: PackageDocument,
     nowMs: number,
   ): Promise<boolean> {
-    // Checks the claim first, then the uploads, in the order in which they are written.
+    // Reads in the order in which a request writes: first the claim, then the upload.
     if (claim && claim.untilMs > nowMs && !(await uploads.findOne({ _id: claim.uploadId }))) return true;
     return hasOpenUpload(name, developerId, nowMs);
   }
 
   /** Undefined if the package is free. */
-  async function ownerNow(there: PackageDocument, nowMs: number): Promise<Owner | undefined> {
-    const { _id: name, developerId } = there;
-    if (there.accepted) return { developerId, accepted: true };
+  async function ownerOf(existing: PackageDocument, nowMs: number): Promise<Owner | undefined> {
+    const { _id: name, developerId } = existing;
+    if (existing.accepted) return { developerId, accepted: true };
     // Release 0.1.0 accepts files without a change of this document.
     const accepted = await artifacts.findOne(
       { kind: 'software', package: name, sha256: { $gt: '' } },
       { projection: { developerId: 1 } },
     );
     if (accepted) return { developerId: accepted.developerId, accepted: true };
-    return (await isClaimed(there, nowMs)) ? { developerId, accepted: false } : undefined;
+    return (await isClaimed(existing, nowMs)) ? { developerId, accepted: false } : undefined;
   }
 
   /**
-   * One conditional write: the revision changes with every claim and acceptance. Every upload is stored after its
-   * claim. So the uploads that were read before are still valid at the write.
+   * Assigns the package to the developer if it is free, by one conditional write. The revision changes with every
+   * claim and acceptance, and every upload is stored after its claim. So the write fails if the uploads that were
+   * read are out of date. Returns the owner after the call.
    */
-  async function take(
+  async function assign(
     packageName: string,
     developerId: string,
     nowMs: number,
     set: Pick<PackageDocument, 'accepted' | 'claim'>,
   ): Promise<string> {
     for (;;) {
-      const there = await packages.findOne({ _id: packageName });
-      if (!there) {
+      const existing = await packages.findOne({ _id: packageName });
+      if (!existing) {
         try {
           await packages.insertOne({
             _id: packageName,
@@ -81,15 +85,15 @@ export function createPackageNames(
           continue;
         }
       }
-      const owner = await ownerNow(there, nowMs);
-      if (owner && (owner.accepted ? there.accepted : owner.developerId !== developerId)) {
-        return owner.developerId;
-      }
+      const owner = await ownerOf(existing, nowMs);
+      const isClaimedByOther = owner && !owner.accepted && owner.developerId !== developerId;
+      if (owner && (existing.accepted || isClaimedByOther)) return owner.developerId;
+      // Release 0.1.0 accepted a file of the package: only stores that.
       const change = owner?.accepted
         ? { developerId: owner.developerId, accepted: true }
-        : { developerId, ...(there.developerId !== developerId && { claimedAtMs: nowMs }), ...set };
+        : { developerId, ...(existing.developerId !== developerId && { claimedAtMs: nowMs }), ...set };
       const { matchedCount } = await packages.updateOne(
-        { _id: packageName, revision: there.revision ?? { $exists: false } },
+        { _id: packageName, revision: existing.revision ?? { $exists: false } },
         { $set: change, $inc: { revision: 1 } },
       );
       if (matchedCount === 1) return change.developerId;
@@ -98,11 +102,11 @@ export function createPackageNames(
 
   return {
     async ownerOf(packageName, nowMs) {
-      const there = await packages.findOne({ _id: packageName });
-      return there ? (await ownerNow(there, nowMs))?.developerId : undefined;
+      const existing = await packages.findOne({ _id: packageName });
+      return existing ? (await ownerOf(existing, nowMs))?.developerId : undefined;
     },
     claim: (packageName, developerId, uploadId, nowMs) =>
-      take(packageName, developerId, nowMs, { claim: { uploadId, untilMs: nowMs + claimMs } }),
-    accept: (packageName, developerId, nowMs) => take(packageName, developerId, nowMs, { accepted: true }),
+      assign(packageName, developerId, nowMs, { claim: { uploadId, untilMs: nowMs + claimMs } }),
+    accept: (packageName, developerId, nowMs) => assign(packageName, developerId, nowMs, { accepted: true }),
   };
 }

@@ -7,7 +7,7 @@ import type { UploadDocument } from './documents.ts';
 
 export function createUploadStore(uploads: StoreCollection<UploadDocument>): UploadStore {
   return {
-    async open({ id, artifactId, developerId, sizeBytes, expiresAtMs, withdrawals = 0 }, firstLookMs) {
+    async open({ id, artifactId, developerId, sizeBytes, expiresAtMs, withdrawals = 0 }, firstCheckMs) {
       const opened = { artifactId, developerId, sizeBytes, ...(withdrawals > 0 && { withdrawals }) };
       for (let tries = 1; ; tries += 1) {
         try {
@@ -15,7 +15,7 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
             { _id: id, closing: { $ne: true } },
             {
               $max: { expiresAtMs },
-              $min: { dueAtMs: firstLookMs },
+              $min: { dueAtMs: firstCheckMs },
               $setOnInsert: { ...opened, looks: 0, settled: false, leaseUntilMs: 0 },
             },
             { upsert: true },
@@ -23,7 +23,7 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
           return;
         } catch (error) {
           if (!isDuplicateKey(error)) throw error;
-          // A concurrent call may have created the document after the first try.
+          // First try: a concurrent call may have created the document. Second try: the document is being closed.
           if (tries === 2) throw refusals.closing();
         }
       }
@@ -64,7 +64,7 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
       return { count, oldestDueAtMs: first?.dueAtMs };
     },
 
-    async recall(nowMs, { unsettledMs, settledMs }) {
+    async resetFutureDueTimes(nowMs, { unsettledMs, settledMs }) {
       for (const [settled, latestMs] of [
         [false, unsettledMs],
         [true, settledMs],

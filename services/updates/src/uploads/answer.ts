@@ -2,44 +2,44 @@ import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { Catalogue } from '../ports/catalogue.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 import type { UploadAnswer } from '../storage/local-server.ts';
-import { type Checker, isOver } from './checker.ts';
+import { acceptsNoFile, type Checker } from './checker.ts';
 
-/** Longest wait of an uploader for the outcome. Soon after it the connection would time out. */
-const longestWaitMs = 30_000;
-const betweenTriesMs = 100;
+/** Maximum wait of an uploader for the outcome; milliseconds. An idle connection is closed after 60 s. */
+const maxWaitMs = 30_000;
+const pollIntervalMs = 100;
 const superseded: UploadAnswer = { status: 409, text: 'The version already exists or was withdrawn.' };
 const received: UploadAnswer = { status: 200, text: 'The file was received and is being checked.' };
 
-/** Answer for a transfer that has no effect, before it begins; undefined if it may have an effect. */
+/** Called before a transfer begins. Returns the answer if the transfer would have no effect, otherwise undefined. */
 export async function refuseUpload(
   { uploads, catalogue }: { uploads: Pick<UploadStore, 'get'>; catalogue: Pick<Catalogue, 'get'> },
   uploadId: string,
 ): Promise<UploadAnswer | undefined> {
   const upload = await uploads.get(uploadId);
   const artifact = upload && (await catalogue.get(upload.artifactId));
-  return artifact && !isOver(upload, artifact) ? undefined : superseded;
+  return artifact && !acceptsNoFile(upload, artifact) ? undefined : superseded;
 }
 
-/** Checks the file of that tag, which has just arrived, so that the uploader gets the outcome. */
+/** Checks the file with this tag, which has just arrived. Returns the outcome as the answer to the uploader. */
 export async function answerUpload(
   check: Checker,
   uploadId: string,
   tag: string,
   time: Time = systemTime,
 ): Promise<UploadAnswer> {
-  const late = new AbortController();
-  const { signal } = late;
-  const checked = untilKnown(check, uploadId, tag, signal, time);
+  const stopPolling = new AbortController();
+  const { signal } = stopPolling;
+  const checked = pollOutcome(check, uploadId, tag, signal, time);
   try {
-    return await Promise.race([checked, time.sleep(longestWaitMs, { signal }).then(() => received)]);
+    return await Promise.race([checked, time.sleep(maxWaitMs, { signal }).then(() => received)]);
   } finally {
-    late.abort();
+    stopPolling.abort();
     // The check continues in the background. If it fails, the sweeper repeats it.
     checked.catch(() => {});
   }
 }
 
-async function untilKnown(
+async function pollOutcome(
   check: Checker,
   uploadId: string,
   tag: string,
@@ -48,7 +48,7 @@ async function untilKnown(
 ): Promise<UploadAnswer> {
   for (;;) {
     const checked = await check(uploadId);
-    // Another check may have handled this file first.
+    // If another check has handled this file already, `known` contains its result.
     const outcome = (checked.kind === 'absent' && checked.known) || checked;
     switch (outcome.kind) {
       case 'deliverable':
@@ -63,7 +63,7 @@ async function untilKnown(
         return received;
       default:
         // Another check is running, perhaps of the earlier content.
-        await time.sleep(betweenTriesMs, { signal });
+        await time.sleep(pollIntervalMs, { signal });
     }
   }
 }

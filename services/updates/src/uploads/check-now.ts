@@ -6,22 +6,22 @@ import type { Checker } from './checker.ts';
 /** Checks uploads now, because a call needs their outcome. */
 export type CheckNow = (of: { artifactId: string } | { developerId: string }) => Promise<void>;
 
-const mostAtOnce = 20;
+const maxAtOnce = 20;
 
 /**
- * A storage such as S3 does not report uploads. So calls that need an upload check it, not only the sweeper. Waits for
- * a short time. A longer check continues, and the next call has its result.
+ * S3 does not report uploads. So a call that needs an upload checks it at once and does not wait for the sweeper. The
+ * call waits at most `maxWaitMs`. A longer check continues in the background, and a later call reads its result.
  */
 export function createCheckNow(deps: {
   uploads: UploadStore;
   check: Checker;
   logger: Logger;
-  longestWaitMs: number;
+  maxWaitMs: number;
   time?: Time;
 }): CheckNow {
   const { time = systemTime } = deps;
   return async (of) => {
-    const ids = await deps.uploads.unsettled(of, mostAtOnce);
+    const ids = await deps.uploads.unsettled(of, maxAtOnce);
     if (ids.length === 0) return;
     const checks = Promise.all(
       ids.map((id) =>
@@ -30,7 +30,7 @@ export function createCheckNow(deps: {
     );
     let timer: Timer | undefined;
     const waitOver = new Promise<void>((resolve) => {
-      timer = time.setTimeout(resolve, deps.longestWaitMs);
+      timer = time.setTimeout(resolve, deps.maxWaitMs);
     });
     await Promise.race([checks, waitOver]);
     time.clearTimer(timer);

@@ -78,10 +78,10 @@ async function open(uploadId = id): Promise<void> {
 async function put(content: Buffer, to = key): Promise<void> {
   tag = (await disk.write(to, Readable.from([content]), content.length)).tag;
 }
-async function takeBack(): Promise<void> {
+async function withdrawByDeveloper(): Promise<void> {
   const record = { target: artifactId(name) } as unknown as PendingAuditRecord;
   const of = { developerId: 'dev-a', withdrawals: 0 };
-  expect(await catalogue.takeBack(artifactId(name), of, nowMs, record)).toBeDefined();
+  expect(await catalogue.withdrawByDeveloper(artifactId(name), of, nowMs, record)).toBeDefined();
 }
 
 const state = async () => (await catalogue.get(artifactId(name)))?.state;
@@ -203,10 +203,10 @@ describe.each([
 
   test('a file that replaces another during the check at the close is checked and not removed', async () => {
     const storage: Partial<ArtifactStorage> = {
-      async seal(...args) {
+      async copyChecked(...args) {
         await put(good);
-        storage.seal = disk.seal;
-        await disk.seal(...args);
+        storage.copyChecked = disk.copyChecked;
+        await disk.copyChecked(...args);
       },
     };
     await put(good);
@@ -249,8 +249,8 @@ describe.each([
 
   test('a file that is put to the URL while another one is accepted is answered 409', async () => {
     const storage: Partial<ArtifactStorage> = {
-      async seal(...args) {
-        await disk.seal(...args);
+      async copyChecked(...args) {
+        await disk.copyChecked(...args);
         await put(Buffer.from(good).fill(1, 0, 9));
       },
     };
@@ -268,7 +268,7 @@ describe.each([
     await put(good);
     await check(id);
     expect(await refuseUpload({ uploads, catalogue }, id)).toMatchObject({ status: 409 });
-    await takeBack();
+    await withdrawByDeveloper();
     await open('0b');
     expect(await refuseUpload({ uploads, catalogue }, id)).toMatchObject({ status: 409 });
     expect(await refuseUpload({ uploads, catalogue }, '0b')).toBeUndefined();
@@ -284,7 +284,7 @@ describe.each([
     await open('0b');
     await put(good);
     await checkerOf({ keeping })(id);
-    await takeBack();
+    await withdrawByDeveloper();
     await open('0c');
     await put(good, uploadKey('0b'));
     expect(await checkerOf({ keeping })('0b')).toEqual({ kind: 'superseded' });
@@ -407,7 +407,7 @@ describe('clocks', () => {
       expect(await checkerOf()(id)).toMatchObject({ kind: 'deliverable' });
       nowMs += hourMs;
     };
-    await checkerOf({ storage: { seal: async () => {}, remove: async () => {} } })(id);
+    await checkerOf({ storage: { copyChecked: async () => {}, remove: async () => {} } })(id);
     const { objectKey = '' } = (await catalogue.get(artifactId(name))) ?? {};
     expect(await state()).toBe('deliverable');
     expect(await disk.head(objectKey)).toBeDefined();

@@ -4,7 +4,7 @@ import type { Rejection } from '../apk/bounds.ts';
 import type { Declared } from '../checks/check-file.ts';
 import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
 import { otherDeveloperReason } from '../domain/refusals.ts';
-import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
+import { closesAtMs, lastCheckMs, maxAheadMs, nextCheckMs, type Upload } from '../domain/upload.ts';
 import { type ArtifactStorage, DiskFullError, ObjectChanged } from '../ports/artifact-storage.ts';
 import type { Catalogue } from '../ports/catalogue.ts';
 import type { ContentChecks } from '../ports/content-checks.ts';
@@ -15,8 +15,8 @@ import type { UploadStore } from '../ports/upload-store.ts';
 export type CheckOutcome =
   /** Another check of the upload is running, or the upload is closed. */
   | { readonly kind: 'busy' }
-  /** There is no unchecked file. `known` is the result of the last checked file. */
-  | { readonly kind: 'absent'; readonly known?: Known }
+  /** There is no unchecked file. `known` is the result of the last check of a file. */
+  | { readonly kind: 'absent'; readonly known?: KnownResult }
   /** Too many files wait for their check. A later check handles this file. */
   | { readonly kind: 'waits' }
   /** The file was replaced during the check. The next check reads the new file. */
@@ -26,9 +26,9 @@ export type CheckOutcome =
   /** Another upload of the version was first, or the version was withdrawn. */
   | { readonly kind: 'superseded' };
 
-/** Result of an earlier check. */
-export type Known =
-  /** `tag`: the accepted file; absent: the check of it died before it stored the tag. */
+/** Result of an earlier check of a file. */
+export type KnownResult =
+  /** `tag`: tag of the accepted file. Absent if the process died before it stored the tag. */
   | { readonly kind: 'deliverable'; readonly tag?: string }
   | { readonly kind: 'superseded' }
   | { readonly kind: 'rejected'; readonly reason: string };
@@ -49,10 +49,10 @@ export interface CheckerDependencies {
   readonly time?: Time;
 }
 
-const nothingCame = 'No file was uploaded before the URL expired.';
+const noFileReason = 'No file was uploaded before the URL expired.';
 
-/** True if no file of the upload has an effect any more. */
-export function isOver(upload: Upload, artifact: Artifact): boolean {
+/** True if every further file of the upload has no effect. */
+export function acceptsNoFile(upload: Upload, artifact: Artifact): boolean {
   const { accepted } = upload;
   return (
     accepted !== undefined ||
@@ -61,7 +61,7 @@ export function isOver(upload: Upload, artifact: Artifact): boolean {
   );
 }
 
-/** Checks one upload. `onFile` is called when a file must be read, which may take long. */
+/** Checks one upload. Calls `onFile` before it reads a file, which may take long. */
 export type Checker = (uploadId: string, onFile?: () => void) => Promise<CheckOutcome>;
 
 /**
@@ -75,23 +75,24 @@ export function createChecker(deps: CheckerDependencies): Checker {
   /** Uploads that this instance is checking. */
   const running = new Set<string>();
 
-  async function look(upload: Upload, onFile: () => void): Promise<CheckOutcome> {
+  async function checkFile(upload: Upload, onFile: () => void): Promise<CheckOutcome> {
     const key = uploadKey(upload.id);
     const { rejected } = upload;
     const [artifact, object] = await Promise.all([catalogue.get(upload.artifactId), storage.head(key)]);
     const nothingNew = !object || object.tag === rejected?.tag;
-    if (!artifact || isOver(upload, artifact)) {
+    if (!artifact || acceptsNoFile(upload, artifact)) {
       if (object) await storage.remove(key);
       const { accepted } = upload;
-      const own = artifact?.state === 'deliverable' && isOwnContent(artifact, upload.id);
+      const isOwn = artifact?.state === 'deliverable' && isOwnContent(artifact, upload.id);
       if (nothingNew || accepted === object.tag) {
-        const known = own
+        const known = isOwn
           ? ({ kind: 'deliverable', ...(accepted && { tag: accepted }) } as const)
           : ({ kind: 'superseded' } as const);
         return { kind: 'absent', known };
       }
-      // A later file has no effect. If no tag is known, the check died after it accepted this file.
-      return own && !accepted ? { kind: 'deliverable', tag: object.tag } : { kind: 'superseded' };
+      // A later file has no effect. If no tag is stored, an earlier check accepted this file and died before it
+      // stored the tag.
+      return isOwn && !accepted ? { kind: 'deliverable', tag: object.tag } : { kind: 'superseded' };
     }
     if (nothingNew) {
       return { kind: 'absent', ...(rejected && { known: { kind: 'rejected', reason: rejected.reason } }) };
@@ -111,9 +112,10 @@ export function createChecker(deps: CheckerDependencies): Checker {
     if ('rejection' in verdict) return reject(upload, tag, verdict.rejection);
     const { sha256 } = verdict;
     const objectKey = checkedKey(upload.id, sha256);
-    await storage.seal(key, tag, objectKey);
+    await storage.copyChecked(key, tag, objectKey);
     const { developerId } = upload;
-    // Before the version, so that a version of another developer's package is never deliverable.
+    // Assigns the package before the version becomes deliverable. So a version never becomes deliverable in a package
+    // of another developer.
     if (kind === 'software' && (await packages.accept(name, developerId, clock.now())) !== developerId) {
       await removeUnused(artifact.id, objectKey);
       return reject(upload, tag, { rule: 'other_developer', reason: otherDeveloperReason(name) });
@@ -121,18 +123,21 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const content = { developerId, objectKey, sizeBytes: object.sizeBytes, sha256 };
     const won = await catalogue.deliver(artifact.id, artifact.withdrawals, content, clock.now());
     if (won) logger.info({ artifact: artifact.id, sizeBytes: object.sizeBytes }, 'an upload is deliverable');
-    const there = won ? undefined : await catalogue.get(artifact.id);
+    const current = won ? undefined : await catalogue.get(artifact.id);
     // Another instance may have taken over this check and finished first with the same content.
-    const own = won || there?.objectKey === objectKey;
-    if (!own) await storage.remove(objectKey);
+    const isOwn = won || current?.objectKey === objectKey;
+    if (!isOwn) await storage.remove(objectKey);
     await storage.remove(key);
-    const accepted = won || (own && there?.state === 'deliverable');
+    const accepted = won || (isOwn && current?.state === 'deliverable');
     return accepted ? { kind: 'deliverable', tag } : { kind: 'superseded' };
   }
 
-  /** Another instance may have taken over this check and finished first with the same content. */
-  async function removeUnused(artifactOf: string, objectKey: string): Promise<void> {
-    if ((await catalogue.get(artifactOf))?.objectKey !== objectKey) await storage.remove(objectKey);
+  /**
+   * Removes a copy unless it is the artifact's content: another instance may have taken over this check and finished
+   * first with the same content.
+   */
+  async function removeUnused(id: string, objectKey: string): Promise<void> {
+    if ((await catalogue.get(id))?.objectKey !== objectKey) await storage.remove(objectKey);
   }
 
   async function reject(upload: Upload, tag: string, rejection: Rejection): Promise<CheckOutcome> {
@@ -141,37 +146,38 @@ export function createChecker(deps: CheckerDependencies): Checker {
     return { kind: 'rejected', tag, ...rejection };
   }
 
-  /** Closes the upload, or sets the time of its next check. */
+  /** Stores the outcome. Closes the upload, or sets the time of its next check. */
   async function settle(upload: Upload, outcome: CheckOutcome): Promise<void> {
     const now = clock.now();
     const closes = closesAtMs(upload, deps.lifetimeMs);
     if (outcome.kind === 'absent' && now >= upload.expiresAtMs) {
-      await catalogue.expire(upload.artifactId, upload.id, nothingCame, now);
+      await catalogue.expire(upload.artifactId, upload.id, noFileReason, now);
     }
     const settledNow = outcome.kind === 'deliverable' || outcome.kind === 'superseded';
     const absent = outcome.kind === 'absent';
-    // Otherwise a newer file may have arrived.
-    const over = now >= closes && (absent || settledNow);
-    if (over && (await uploads.close(upload.id, upload.expiresAtMs))) {
+    // After any other outcome a newer file may have arrived, which must be checked first.
+    const mayClose = now >= closes && (absent || settledNow);
+    if (mayClose && (await uploads.close(upload.id, upload.expiresAtMs))) {
       await storage.remove(uploadKey(upload.id));
       return uploads.remove(upload.id);
     }
     const settled = absent ? upload.settled : settledNow;
     const looks = absent || outcome.kind === 'waits' ? upload.looks + 1 : 0;
-    const atMs = (settled ? lastLookMs : nextLookMs)({ ...upload, looks }, now, deps.lifetimeMs);
+    const atMs = (settled ? lastCheckMs : nextCheckMs)({ ...upload, looks }, now, deps.lifetimeMs);
     const accepted = outcome.kind === 'deliverable' && { accepted: outcome.tag };
     if (outcome.kind !== 'rejected') {
       return uploads.release(upload.id, { atMs, looks, settled, ...accepted });
     }
-    // Not removed by its key alone, because a newer file may be there. The tag prevents another check of this file.
+    // The stored tag prevents another check of this file. The file is removed only if it still has this tag, because a
+    // newer file may have replaced it.
     const { tag, reason } = outcome;
     await uploads.release(upload.id, { atMs, looks, settled, rejected: { tag, reason } });
     await storage.discard(uploadKey(upload.id), tag);
   }
 
-  async function claimed(uploadId: string, onFile: () => void): Promise<CheckOutcome> {
+  async function claimAndCheck(uploadId: string, onFile: () => void): Promise<CheckOutcome> {
     const nowMs = clock.now();
-    const latestMs = nowMs + farthestAheadMs(deps.leaseMs);
+    const latestMs = nowMs + maxAheadMs(deps.leaseMs);
     const upload = await uploads.claim(uploadId, { nowMs, untilMs: nowMs + deps.leaseMs, latestMs });
     if (!upload) return { kind: 'busy' };
     const renewal = time.setInterval(() => {
@@ -180,7 +186,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
         .catch((error) => logger.warn({ err: error }, 'the claim of an upload could not be renewed'));
     }, deps.leaseMs / 3);
     try {
-      const outcome = await look(upload, onFile).catch((error): CheckOutcome => {
+      const outcome = await checkFile(upload, onFile).catch((error): CheckOutcome => {
         if (error instanceof ObjectChanged) return { kind: 'changed' };
         throw error;
       });
@@ -192,18 +198,18 @@ export function createChecker(deps: CheckerDependencies): Checker {
       time.clearTimer(renewal);
       if (error instanceof DiskFullError) deps.onDiskFull();
       const looks = upload.looks + 1;
-      const atMs = nextLookMs({ ...upload, looks }, clock.now(), deps.lifetimeMs);
+      const atMs = nextCheckMs({ ...upload, looks }, clock.now(), deps.lifetimeMs);
       await uploads.release(uploadId, { atMs, looks, settled: false });
       throw error;
     }
   }
 
   return async (uploadId, onFile = () => {}) => {
-    // The claim may have expired in the meantime, or may seem to come from a wrong clock.
+    // The claim does not prevent a second check here: it may have expired, or may seem to come from a wrong clock.
     if (running.has(uploadId)) return { kind: 'busy' };
     running.add(uploadId);
     try {
-      return await claimed(uploadId, onFile);
+      return await claimAndCheck(uploadId, onFile);
     } finally {
       running.delete(uploadId);
     }

@@ -10,21 +10,21 @@ import {
 import { refusals } from '../domain/refusals.ts';
 import type { ArtifactStorage } from '../ports/artifact-storage.ts';
 import type { Catalogue } from '../ports/catalogue.ts';
-import type { UploadPlaces } from '../ports/upload-places.ts';
+import type { UploadReservations } from '../ports/upload-reservations.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 
 export interface OpenerDependencies {
   readonly catalogue: Catalogue;
   readonly uploads: UploadStore;
-  readonly places: UploadPlaces;
+  readonly reservations: UploadReservations;
   readonly storage: ArtifactStorage;
   readonly clock: Clock;
   /** How long an upload URL is valid; seconds. */
   readonly urlSeconds: number;
 }
 
-/** The artifact that an upload is for. */
-export interface WantedUpload {
+/** Data of a requested upload. */
+export interface UploadRequest {
   readonly uploadId: string;
   readonly name: ArtifactName;
   /** Empty for firmware. */
@@ -38,68 +38,72 @@ export interface SignedUpload {
   readonly endMs: number;
 }
 
-/** Most open uploads of one version. */
-const mostOpen = 20;
-/** Most open uploads of one developer, in all. */
-const mostOfDeveloper = 200;
-const firstLookAfterMs = 500;
+/** Maximum open uploads of one version. */
+const maxOpenOfVersion = 20;
+/** Maximum open uploads of one developer. */
+const maxOpenOfDeveloper = 200;
+const firstCheckAfterMs = 500;
 
 /** Opens uploads and signs their URLs. */
 export interface Opener {
   /**
-   * Reserves a place for the upload, which is opened or signed afterwards. Throws `too_many_requests` when too many
-   * other uploads of the version or of the developer are open.
+   * Reserves capacity for an upload that is opened or signed afterwards. Throws `too_many_requests` if too many other
+   * uploads of the version or of the developer are open.
    */
-  takePlace(wanted: WantedUpload): Promise<void>;
+  reserve(request: UploadRequest): Promise<void>;
   /**
-   * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact. If its state is
-   * not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too. `record` is the audit record
-   * of an operator's change. Throws `unavailable`; then nothing is stored.
+   * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact. If its state
+   * is not uploading, no upload is needed. With `reopenWithdrawn` a withdrawn artifact is opened, too. `record` is
+   * the audit record of an operator's change. Throws `unavailable`; then nothing is stored.
    */
-  open(wanted: WantedUpload, revive: boolean, record?: PendingAuditRecord): Promise<Artifact>;
-  /** A URL for the upload, valid from now on. The upload stays open for as long. */
-  sign(wanted: WantedUpload): Promise<SignedUpload>;
+  open(request: UploadRequest, reopenWithdrawn: boolean, record?: PendingAuditRecord): Promise<Artifact>;
+  /** Returns a URL for the upload, valid from now on. The upload stays open at least until the URL expires. */
+  sign(request: UploadRequest): Promise<SignedUpload>;
 }
 
 export function createOpener(deps: OpenerDependencies): Opener {
-  const { catalogue, uploads, places, storage, clock, urlSeconds } = deps;
+  const { catalogue, uploads, reservations, storage, clock, urlSeconds } = deps;
 
-  async function expect(wanted: WantedUpload, expiresAtMs: number): Promise<void> {
-    const { uploadId: id, name, developerId, sizeBytes } = wanted;
-    // Read before the upload is stored: after a withdrawal in between, the upload has no effect.
+  async function storeUpload(request: UploadRequest, expiresAtMs: number): Promise<void> {
+    const { uploadId: id, name, developerId, sizeBytes } = request;
+    // Read before the upload is stored. If the version is withdrawn in between, the upload has no effect.
     const { withdrawals = 0 } = (await catalogue.get(artifactId(name))) ?? {};
     const upload = { id, artifactId: artifactId(name), developerId, sizeBytes, expiresAtMs, withdrawals };
-    await uploads.open(upload, clock.now() + firstLookAfterMs);
+    await uploads.open(upload, clock.now() + firstCheckAfterMs);
   }
 
   return {
-    async takePlace({ uploadId, name, developerId }) {
+    async reserve({ uploadId, name, developerId }) {
       const now = clock.now();
       const upload = { uploadId, artifactId: artifactId(name), developerId };
-      const refused = await places.take(upload, { ofVersion: mostOpen, ofDeveloper: mostOfDeveloper }, now);
-      if (!refused) return;
-      const retryAfterMs = refused.firstEndMs - now;
-      if (refused.full === 'version') throw refusals.tooManyUploads(mostOpen, retryAfterMs);
-      throw refusals.tooManyOfDeveloper(mostOfDeveloper, retryAfterMs);
+      const reached = await reservations.reserve(
+        upload,
+        { ofVersion: maxOpenOfVersion, ofDeveloper: maxOpenOfDeveloper },
+        now,
+      );
+      if (!reached) return;
+      const retryAfterMs = reached.firstEndMs - now;
+      if (reached.full === 'version') throw refusals.tooManyUploads(maxOpenOfVersion, retryAfterMs);
+      throw refusals.tooManyOfDeveloper(maxOpenOfDeveloper, retryAfterMs);
     },
 
-    async open(wanted, revive, record) {
-      const { uploadId, name, developerId, sizeBytes } = wanted;
+    async open(request, reopenWithdrawn, record) {
+      const { uploadId, name, developerId, sizeBytes } = request;
       const now = clock.now();
       // Stores the upload first, because an artifact without an upload would wait forever.
-      await expect(wanted, now + urlSeconds * 1000);
+      await storeUpload(request, now + urlSeconds * 1000);
       const opened = { name, developerId, sizeBytes, uploadId };
-      const artifact = await catalogue.open(opened, now, revive, record);
+      const artifact = await catalogue.open(opened, now, reopenWithdrawn, record);
       if (artifact.state !== 'uploading') await uploads.remove(uploadId);
       return artifact;
     },
 
-    async sign(wanted) {
+    async sign(request) {
       // Signatures have whole seconds.
       const startMs = Math.floor(clock.now() / 1000) * 1000;
       const endMs = startMs + urlSeconds * 1000;
-      await expect(wanted, endMs);
-      const { name, uploadId, sizeBytes } = wanted;
+      await storeUpload(request, endMs);
+      const { name, uploadId, sizeBytes } = request;
       const url = await storage.signUpload({
         key: uploadKey(uploadId),
         contentType: contentTypeOf(name.kind),

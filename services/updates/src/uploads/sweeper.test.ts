@@ -10,7 +10,7 @@ test('while one file is read, the sweep checks the next upload', async () => {
   const sweeper = createSweeper({
     uploads: {
       due: async () => ['long', 'next'],
-      recall: async () => {},
+      resetFutureDueTimes: async () => {},
     } as Partial<UploadStore> as UploadStore,
     async check(id, onFile) {
       looked.push(id);

@@ -2,11 +2,11 @@ import { type Clock, systemTime, type Time, type Timer } from '@headset-cloud/ru
 import { isTransient } from '@headset-cloud/runtime/errors.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { rarely } from '@headset-cloud/runtime/rarely.ts';
-import { farthestAheadMs } from '../domain/upload.ts';
+import { maxAheadMs } from '../domain/upload.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 import type { Checker } from './checker.ts';
 
-const batch = 50;
+const batchSize = 50;
 
 export interface Sweeper {
   start(): void;
@@ -34,38 +34,41 @@ export function createSweeper(deps: {
   let stopped = true;
 
   /**
-   * Runs rarely. An instance with a slow clock finds correct times too far in the future. One additional check does no
-   * harm; one at every sweep would.
+   * Makes uploads due now whose due time is too far in the future. Runs rarely: for an instance whose clock is behind,
+   * correct times are too far in the future. It would otherwise check such uploads at every sweep.
    */
-  const aheadMs = farthestAheadMs(deps.leaseMs);
-  const recall = rarely(clock, aheadMs, async () => {
+  const aheadMs = maxAheadMs(deps.leaseMs);
+  const resetFutureDueTimes = rarely(clock, aheadMs, async () => {
     const nowMs = clock.now();
     const unsettledMs = nowMs + aheadMs;
-    await uploads.recall(nowMs, { unsettledMs, settledMs: unsettledMs + 2 * deps.lifetimeMs });
+    await uploads.resetFutureDueTimes(nowMs, { unsettledMs, settledMs: unsettledMs + 2 * deps.lifetimeMs });
   });
 
-  /** Checks that continue while the sweep handles the next upload. ContentChecks limits their number. */
-  const continuing = new Set<Promise<unknown>>();
+  /** Running checks that the sweep does not wait for. ContentChecks limits how many of them read files. */
+  const runningChecks = new Set<Promise<unknown>>();
 
-  /** Resolves when it is known whether a file must be read. True: the storage or database is unavailable. */
+  /**
+   * Starts a check. Resolves when the check has ended or begins to read a file, which may take long. Resolves with true
+   * if the storage or the database is unavailable.
+   */
   async function startCheck(id: string): Promise<boolean> {
-    const reading = Promise.withResolvers<boolean>();
-    const checked = check(id, () => reading.resolve(false)).then(
+    const readsFile = Promise.withResolvers<boolean>();
+    const checked = check(id, () => readsFile.resolve(false)).then(
       () => false,
       (error) => {
         logger.warn({ uploadId: id, err: error }, 'an upload could not be checked, retrying');
         return isTransient(error);
       },
     );
-    continuing.add(checked);
-    checked.finally(() => continuing.delete(checked));
-    return Promise.race([checked, reading.promise]);
+    runningChecks.add(checked);
+    checked.finally(() => runningChecks.delete(checked));
+    return Promise.race([checked, readsFile.promise]);
   }
 
   async function sweep(): Promise<void> {
-    await recall();
-    for (const id of await uploads.due(clock.now(), batch)) {
-      // Without storage or database the other checks would fail, too.
+    await resetFutureDueTimes();
+    for (const id of await uploads.due(clock.now(), batchSize)) {
+      // While the storage or the database is unavailable, the other checks would fail, too.
       if (stopped || (await startCheck(id))) return;
     }
   }
@@ -89,7 +92,7 @@ export function createSweeper(deps: {
       stopped = true;
       time.clearTimer(timer);
       await running;
-      await Promise.all(continuing);
+      await Promise.all(runningChecks);
     },
   };
 }

@@ -9,7 +9,7 @@ import { addressOf } from '@headset-cloud/runtime/listeners/address.ts';
 /** Headers of an operator's call; the name is percent-encoded. */
 export const operatorHeaders = { operator: 'x-operator', requestId: 'x-request-id' } as const;
 
-const mostCharacters = 100;
+const maxCharacters = 100;
 
 /**
  * The operator who makes a call to the admin port. The caller supplies the name. The platform cannot verify it, because
@@ -35,5 +35,5 @@ function nameOf(given: string): string {
   } catch {
     // The name is not encoded.
   }
-  return cut(name.replaceAll(/\p{C}/gu, '').trim(), mostCharacters);
+  return cut(name.replaceAll(/\p{C}/gu, '').trim(), maxCharacters);
 }

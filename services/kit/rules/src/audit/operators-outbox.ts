@@ -8,8 +8,8 @@ import { type AuditOutbox, createAuditOutbox } from './outbox.ts';
 type OutboxOptions = Parameters<typeof createAuditOutbox>[0];
 
 /**
- * Outbox for the audit records of documents that the kit keeps in a service's database and operators change: dead
- * letters and noted keys. A service has a separate outbox for its own documents.
+ * Creates the outbox for the audit records of dead letters and noted keys, which the kit stores in each service's
+ * database and which operators change. A service has a separate outbox for its own documents.
  */
 export function createOperatorsOutbox({
   store,
@@ -24,7 +24,7 @@ export function createOperatorsOutbox({
     ...options,
     collections: [deadLettersCollection, notedKeysCollection].map((name) => store.collection(name)),
     log: {
-      // With the first record, not at the start: a service without dead letters and keys needs no topic.
+      // Creates the topic with the first record, because a service without dead letters and noted keys needs no topic.
       async publish(topic, events) {
         if (!hasTopic) await log.ensureTopics([topics.audit]);
         hasTopic = true;
@@ -34,7 +34,9 @@ export function createOperatorsOutbox({
   });
 }
 
-/** Runs the outbox in a process: started when the service has its database, stopped before it. */
+/**
+ * The outbox as a component of a process. It starts after the service has its database, and stops before the service.
+ */
 export function outboxComponent(outbox: AuditOutbox): Component {
   return {
     name: "the outbox of operators' audit records",

@@ -46,7 +46,7 @@ export function createAuditOutbox(options: {
   const collections = options.collections as readonly StoreCollection<Pending>[];
   registerPendingAge(options.metrics, { collections, clock });
 
-  async function publishOf(collection: StoreCollection<Pending>): Promise<number> {
+  async function publishPending(collection: StoreCollection<Pending>): Promise<number> {
     const found = await collection
       .find({ auditAtMs: { $gt: 0 } } as Filter<Pending>, {
         ...{ sort: { auditAtMs: 1 }, limit: batchSize },
@@ -55,8 +55,8 @@ export function createAuditOutbox(options: {
       .toArray();
     if (found.length === 0) return 0;
     const records = found.flatMap(({ audit = [] }) => audit);
-    // Two instances may publish the same records: the audit store recognizes repeated ids.
-    await publishInParts(log, topics.audit, records.map(event));
+    // Two instances may publish the same records. The audit store ignores repeated ids.
+    await publishInParts(log, topics.audit, records.map(toEvent));
     await collection.bulkWrite(
       found.map(({ _id, audit = [] }) => ({
         updateOne: {
@@ -68,7 +68,7 @@ export function createAuditOutbox(options: {
       })),
       { ordered: false },
     );
-    // A document that got another record meanwhile stays pending.
+    // A document that has another record by now stays pending.
     await collection.bulkWrite(
       found.map(({ _id }) => ({
         updateOne: {
@@ -83,7 +83,7 @@ export function createAuditOutbox(options: {
 
   const sweep = repeat('the outbox of audit records', sweepEveryMs, logger, async () => {
     let published = 0;
-    for (const collection of collections) published += await publishOf(collection);
+    for (const collection of collections) published += await publishPending(collection);
     return published;
   });
 
@@ -92,7 +92,7 @@ export function createAuditOutbox(options: {
       try {
         return await work(recordOf(clock.now(), subject));
       } finally {
-        // Also after a failure: the write may have succeeded.
+        // Publishes also after a failure, because the write may have succeeded.
         sweep.wake();
       }
     },
@@ -104,8 +104,10 @@ export function createAuditOutbox(options: {
   };
 }
 
-/** Keeps the order of the records of one application, or of one device without an application. */
-function event(record: PendingAuditRecord) {
+/**
+ * Converts a record to an event. Its key keeps the order of the records of an application, or of a device without one.
+ */
+function toEvent(record: PendingAuditRecord) {
   const message = messageOf(record);
   const key = record.applicationId || record.deviceId || record.developerId || record.action;
   return { key, value: toBinary(AuditRecordSchema, message) };

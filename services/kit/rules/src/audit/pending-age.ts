@@ -13,10 +13,10 @@ export interface PendingSource {
   readonly clock: Clock;
 }
 
-/** Outboxes of one process share a registry, and therefore the gauge. */
+/** The sources of each registry's gauge: all outboxes of a process share one gauge. */
 const shared = new WeakMap<Registry, PendingSource[]>();
 
-/** Exports the age of the oldest pending record, so that records that never reach the log are noticed. */
+/** Registers the metric of the oldest pending record's age, which rises if records do not reach the log. */
 export function registerPendingAge(registry: Registry, source: PendingSource): void {
   const known = shared.get(registry);
   if (known) {
@@ -30,18 +30,18 @@ export function registerPendingAge(registry: Registry, source: PendingSource): v
     help: 'Time since the oldest change whose audit record is not in the event log yet; 0 when there is none. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      await setOrLeaveOut(this, {}, async () => Math.max(0, ...(await Promise.all(sources.map(ageOf)))));
+      await setOrLeaveOut(this, {}, async () => Math.max(0, ...(await Promise.all(sources.map(oldestAgeS)))));
     },
   });
 }
 
 /** Age of the oldest pending record in seconds; 0 if there is none. */
-async function ageOf({ collections, clock }: PendingSource): Promise<number> {
+async function oldestAgeS({ collections, clock }: PendingSource): Promise<number> {
   const ages = await Promise.all(
     collections.map(async (collection) => {
       const pending = { auditAtMs: { $gt: 0 } } as Filter<Pending>;
       const oldest = await collection.findOne(pending, { sort: { auditAtMs: 1 }, projection: { audit: 1 } });
-      // The first record of a document is its oldest. A document that changes often has a recent last record.
+      // A document's first record is its oldest. `auditAtMs` is the time of its newest record.
       const sinceMs = oldest?.audit?.[0]?.atMs;
       return sinceMs === undefined ? 0 : (clock.now() - sinceMs) / 1000;
     }),

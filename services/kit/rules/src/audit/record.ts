@@ -4,7 +4,7 @@ import { cut } from '@headset-cloud/runtime/characters.ts';
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 import type { IndexDescription, Update } from '@headset-cloud/store/operations.ts';
 
-/** A record as the changed document keeps it until it is published (ADR 0044). Plain data. */
+/** A record in the changed document, where it is stored until it is published (ADR 0044). */
 export interface PendingAuditRecord {
   readonly id: string;
   readonly atMs: number;
@@ -22,14 +22,14 @@ export interface PendingAuditRecord {
   readonly fields: readonly string[];
 }
 
-/** Target of a change: ids and names, never values. */
+/** Target of a change. Contains ids and names of fields, never values. */
 export interface Subject {
   readonly applicationId?: string;
   readonly developerId?: string;
   readonly deviceId?: string;
   readonly target?: string;
   readonly fields?: readonly string[];
-  /** The client of a call without an actor, as a gateway of release 0.1.0 makes it. */
+  /** The client of a call without an actor; a gateway of release 0.1.0 sends no actor. */
   readonly clientId?: string;
 }
 
@@ -45,12 +45,12 @@ export interface PendingAuditFields {
 export const pendingAuditIndex: IndexDescription = { name: 'audit', key: { auditAtMs: 1 }, sparse: true };
 
 /** Maximum length of the texts that callers and operators choose. */
-const mostCharacters = 256;
-const mostFields = 100;
+const maxCharacters = 256;
+const maxFields = 100;
 
 /**
- * Maximum number of pending records in one document while the log is unavailable. MongoDB rejects documents over 16
- * MiB, and every read of the document also reads its pending records.
+ * Maximum number of pending records in one document, which is reached only while the log is unavailable. MongoDB
+ * rejects documents over 16 MiB, and every read of the document also reads its pending records.
  */
 export const mostPendingRecords = 1000;
 
@@ -74,8 +74,8 @@ export function recordOf(atMs: number, subject: Subject): PendingAuditRecord {
     clientId: actor ? actor.clientId : (subject.clientId ?? ''),
     ...{ tokenId: actor?.tokenId ?? '', operator: actor?.operator ?? '', address: actor?.address ?? '' },
     ...{ requestId: actor?.requestId ?? '', route: actor?.route ?? '' },
-    ...{ applicationId, developerId, deviceId, target: cut(target, mostCharacters) },
-    fields: fields.slice(0, mostFields).map((name) => cut(name, mostCharacters)),
+    ...{ applicationId, developerId, deviceId, target: cut(target, maxCharacters) },
+    fields: fields.slice(0, maxFields).map((name) => cut(name, maxCharacters)),
   };
 }
 

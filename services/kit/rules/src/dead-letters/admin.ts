@@ -9,29 +9,34 @@ import { contentOf, headersOf } from './content.ts';
 import { type DeadLetterDocument, eventOf } from './documents.ts';
 import type { DeadLetters } from './log.ts';
 
-const mostCharacters = 500;
+const maxCharacters = 500;
 
 /** The dead letters of one service, with the outbox for the audit records of their changes. */
 export interface AuditedDeadLetters extends DeadLetters {
   readonly audit: Audit;
 }
 
-/** The operators' listener to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
+/**
+ * RPCs with which operators read and change the dead letters of this process's services
+ * (proto/eventlog/v1/admin.proto).
+ */
 export function deadLettersAdmin(services: readonly AuditedDeadLetters[]): RpcBinding {
-  /** The dead letter, and the service that holds it. */
-  const find = async (id: string): Promise<{ of: AuditedDeadLetters; deadLetter: DeadLetterDocument }> => {
-    for (const of of services) {
-      const deadLetter = await of.get(id);
-      if (deadLetter) return { of, deadLetter };
+  /** Returns the dead letter, and the dead letters of the service that has it. */
+  const find = async (
+    id: string,
+  ): Promise<{ service: AuditedDeadLetters; deadLetter: DeadLetterDocument }> => {
+    for (const service of services) {
+      const deadLetter = await service.get(id);
+      if (deadLetter) return { service, deadLetter };
     }
     throw new DomainError('not_found', `There is no dead letter ${id}.`);
   };
   return bind(DeadLettersAdminService, {
     async listDeadLetters({ limit, ended }) {
-      const most = Math.min(limit || 100, 1000);
-      const all = (await Promise.all(services.map((of) => of.list(most, ended)))).flat();
+      const max = Math.min(limit || 100, 1000);
+      const all = (await Promise.all(services.map((service) => service.list(max, ended)))).flat();
       all.sort((a, b) => a.setAsideAtMs - b.setAsideAtMs || a.offset - b.offset);
-      return { deadLetters: all.slice(-most).map(summary) };
+      return { deadLetters: all.slice(-max).map(summary) };
     },
     async getDeadLetter({ id }) {
       const { deadLetter } = await find(id);
@@ -46,15 +51,17 @@ export function deadLettersAdmin(services: readonly AuditedDeadLetters[]): RpcBi
       };
     },
     async replayDeadLetter({ id, reason }) {
-      const { of } = await find(id);
-      const text = given(reason);
-      const replayed = await of.audit.change(changeOf(id), (record) => of.replay(id, text, record));
+      const { service } = await find(id);
+      const text = validReason(reason);
+      const replayed = await service.audit.change(changeOf(id), (record) => service.replay(id, text, record));
       return { deadLetter: summary(replayed) };
     },
     async discardDeadLetter({ id, reason }) {
-      const { of } = await find(id);
-      const text = given(reason);
-      const discarded = await of.audit.change(changeOf(id), (record) => of.discard(id, text, record));
+      const { service } = await find(id);
+      const text = validReason(reason);
+      const discarded = await service.audit.change(changeOf(id), (record) =>
+        service.discard(id, text, record),
+      );
       return { deadLetter: summary(discarded) };
     },
   });
@@ -64,10 +71,10 @@ function changeOf(target: string): Subject {
   return { target, fields: ['state', 'reason'] };
 }
 
-function given(reason: string): string {
+function validReason(reason: string): string {
   const text = reason.trim();
-  if (text === '' || isLongerThan(text, mostCharacters)) {
-    throw new DomainError('invalid_argument', `The reason must have 1 to ${mostCharacters} characters.`);
+  if (text === '' || isLongerThan(text, maxCharacters)) {
+    throw new DomainError('invalid_argument', `The reason must have 1 to ${maxCharacters} characters.`);
   }
   return text;
 }

@@ -6,7 +6,7 @@ import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/eve
 import { DeviceLifecycleEventSchema } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 
-/** Complete by its type: every topic of the platform has its message. */
+/** The message type of each topic. The type requires an entry for every topic of the platform. */
 const schemas: Readonly<Record<(typeof topics)[keyof typeof topics], DescMessage>> = {
   [topics.transactionReports]: DeviceReportEventSchema,
   [topics.deviceReports]: DeviceReportEventSchema,
@@ -21,7 +21,7 @@ const masked = '***';
 const secretName =
   /secret|passw|passphrase|shared_?key|psk|token|auth.*key|private.*key|credential|signature|authorization/i;
 
-/** The event as JSON for an operator, secrets masked; empty when it is not a message of its topic. */
+/** Returns the event as JSON with masked secrets; empty if the event is not a message of its topic. */
 export function contentOf(event: LogEvent): string {
   const schema = Object.hasOwn(schemas, event.topic) && schemas[event.topic as keyof typeof schemas];
   if (!schema) return '';
@@ -39,12 +39,14 @@ export function contentOf(event: LogEvent): string {
   }
 }
 
-/** An event's headers, secrets masked. */
+/** Returns the headers of an event with masked secrets. */
 export function headersOf(event: LogEvent): Record<string, string> {
   return withoutSecrets({ ...event.headers }) as Record<string, string>;
 }
 
-/** The same JSON with secrets masked: fields with secret names, and the signed parts of URLs. */
+/**
+ * Masks secrets in JSON: the values of fields with secret names, and the queries of URLs, which may contain signatures.
+ */
 export function withoutSecrets(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.replaceAll(/(https?:\/\/[^\s"?]+\?)[^\s"]+/gi, `$1${masked}`);
   if (Array.isArray(value)) return value.map(withoutSecrets);
@@ -62,7 +64,10 @@ function readable(text: string): JsonValue {
   }
 }
 
-/** Numbers and sizes of the top level's fields that this version does not know, at any depth of oneofs. */
+/**
+ * Numbers and sizes of the fields that this version does not know, in the message itself and in the messages of its
+ * oneofs.
+ */
 function unknownFields(message: object): JsonValue[] {
   const { $unknown = [] } = message as { $unknown?: readonly { no: number; data: Uint8Array }[] };
   const below = Object.values(message).flatMap((value) => {

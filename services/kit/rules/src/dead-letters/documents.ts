@@ -3,7 +3,7 @@ import type { IndexDescription } from '@headset-cloud/store/operations.ts';
 import type { Binary } from 'mongodb';
 import type { PendingAuditFields } from '../audit/record.ts';
 
-/** Why an event became a dead letter: it cannot be handled. Release 0.1.0 also wrote the other kinds. */
+/** Why an event became a dead letter. This version writes only `poison`; release 0.1.0 also wrote the other kinds. */
 export type DeadLetterKind = 'poison' | 'newer-version' | 'behind';
 
 export type DeadLetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
@@ -18,26 +18,29 @@ export interface DeadLetterDocument extends PendingAuditFields {
   partition: number;
   offset: number;
   value: Binary | Uint8Array;
-  /** As JSON text, because header names may contain characters that field names may not. */
+  /** JSON text, because header names may contain characters that are not allowed in field names. */
   headers: string;
   publishedAtMs: number;
   kind: DeadLetterKind;
   state: DeadLetterState;
   /** True until it was replayed or discarded. */
   open: boolean;
-  /** False; true in documents of release 0.1.0 behind which later events of the key wait. */
+  /** Always false in this version. True in documents of release 0.1.0 for which later events of the same key wait. */
   blocking: boolean;
   /** Error of the last try. */
   error: string;
   /** The operator's reason; empty when no operator replayed or discarded it. */
   reason: string;
   setAsideAtMs: number;
-  /** Holder and end of a replay's claim; empty and 0 without a claim. */
+  /** Id of the replay that has claimed the dead letter; empty without a claim. */
   claim: string;
+  /** End of the claim; 0 without a claim. */
   claimedUntilMs: number;
   /** The last steps of its history. */
   steps: { atMs: number; what: string }[];
-  /** Absent while an operator's replay is in progress, however long it takes. */
+  /**
+   * End of the retention period. Absent while an operator's replay is in progress, so that the document cannot expire.
+   */
   expiresAt?: Date;
 }
 
@@ -56,7 +59,7 @@ export function deadLetterId(event: Pick<LogEvent, 'topic' | 'position'>, group:
   return `${event.topic}/${event.position}/${group}`;
 }
 
-/** The original event. */
+/** Returns the original event, marked as replayed. */
 export function eventOf(deadLetter: DeadLetterDocument): LogEvent {
   const { value } = deadLetter;
   return {

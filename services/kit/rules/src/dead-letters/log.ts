@@ -8,7 +8,7 @@ import type { Store } from '@headset-cloud/store/types.ts';
 import { Gauge, type Registry } from 'prom-client';
 import type { PendingAuditRecord } from '../audit/record.ts';
 import type { DeadLetterDocument } from './documents.ts';
-import { Replays, refusal } from './replays.ts';
+import { Replays, unclaimableError } from './replays.ts';
 import { DeadLetterStore } from './store.ts';
 
 const dayMs = 86_400_000;
@@ -18,9 +18,9 @@ export interface DeadLettersOptions {
   readonly store: Store;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** How long a dead letter is kept after it was ended, or while it waits for an operator; default 30 days. */
+  /** Retention period of a dead letter while it waits for an operator, and again after its end; default 30 days. */
   readonly keepMs?: number;
-  /** Interval of the search for replays of dead processes; default 10 s. */
+  /** Interval of the search for replays that a dead process has not completed; default 10 s. */
   readonly replayEveryMs?: number;
 }
 
@@ -28,9 +28,9 @@ export interface DeadLettersOptions {
 export interface DeadLetters {
   list(limit: number, ended: boolean): Promise<DeadLetterDocument[]>;
   get(id: string): Promise<DeadLetterDocument | null>;
-  /** Replays the event. The claim before the delivery stores the audit record. */
+  /** Replays the event. The write that claims the event also stores the audit record. */
   replay(id: string, reason: string, record: PendingAuditRecord): Promise<DeadLetterDocument | null>;
-  /** Discards the event. The same write stores the audit record. */
+  /** Discards the event. The same write also stores the audit record. */
   discard(id: string, reason: string, record: PendingAuditRecord): Promise<DeadLetterDocument | null>;
   /** Number of dead letters that are neither replayed nor discarded. */
   countOpen(): Promise<number>;
@@ -63,7 +63,7 @@ export function withDeadLetters(
   const all = new Set<Replays>();
   return {
     log: {
-      ...portOf(log),
+      ...methodsOf(log),
       async subscribe(subscription) {
         const replays = new Replays(subscription, { deadLetters, logger, replayEveryMs });
         const running = await log.subscribe({
@@ -87,19 +87,21 @@ export function withDeadLetters(
       get: (id) => deadLetters.get(id),
       async replay(id, reason, record) {
         const deadLetter = await deadLetters.get(id);
-        if (!deadLetter?.open) throw await refusal(deadLetters, id);
-        const of = [...all].find((one) => one.group === deadLetter.group && one.topic === deadLetter.topic);
-        if (!of) {
+        if (!deadLetter?.open) throw await unclaimableError(deadLetters, id);
+        const replays = [...all].find(
+          (one) => one.group === deadLetter.group && one.topic === deadLetter.topic,
+        );
+        if (!replays) {
           throw new DomainError('unavailable', `${deadLetter.group} does not consume here at the moment.`, {
             retryAfterMs: 1000,
           });
         }
-        await of.replay(id, { reason, record });
+        await replays.replay(id, { reason, record });
         return deadLetters.get(id);
       },
       async discard(id, reason, record) {
         const discarded = await deadLetters.discard(id, { reason, record });
-        if (!discarded) throw await refusal(deadLetters, id);
+        if (!discarded) throw await unclaimableError(deadLetters, id);
         return discarded;
       },
       countOpen: () => deadLetters.countOpen(),
@@ -107,8 +109,8 @@ export function withDeadLetters(
   };
 }
 
-/** The port's methods, bound: adapters are classes. */
-function portOf(log: EventLog): EventLog {
+/** Returns the methods of a log as own properties: spreading an instance of a class would not copy its methods. */
+function methodsOf(log: EventLog): EventLog {
   return {
     ensureTopics: (names) => log.ensureTopics(names),
     publish: (topic, events, options) => log.publish(topic, events, options),

@@ -6,19 +6,19 @@ import { DomainError, isTransient } from '@headset-cloud/runtime/errors.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import { type Repetition, repeat } from '@headset-cloud/runtime/repeat.ts';
 import { type DeadLetterDocument, eventOf } from './documents.ts';
-import type { Asked, DeadLetterStore } from './store.ts';
+import type { DeadLetterStore, OperatorRequest } from './store.ts';
 
 export interface ReplaysOptions {
   readonly deadLetters: DeadLetterStore;
   readonly logger: Logger;
-  /** Interval of the search for replays of dead processes; milliseconds. */
+  /** Interval of the search for replays that a dead process has not completed; milliseconds. */
   readonly replayEveryMs: number;
 }
 
-/** Maximum attempts of a replay with a failure that is neither poison nor transient; the same as at first delivery. */
+/** Maximum number of attempts if the failure is neither poison nor transient; the same as for the first delivery. */
 const maxTries = 3;
 
-/** Replays the dead letters of one subscription for operators, in the process that consumes (ADR 0020). */
+/** Replays the dead letters of one subscription for operators, in a process with this subscription (ADR 0020). */
 export class Replays {
   readonly #subscription: Subscription;
   readonly #options: ReplaysOptions;
@@ -56,18 +56,18 @@ export class Replays {
    * Replays one event for an operator. Throws DomainError('conflict') when it cannot be claimed or fails
    * again.
    */
-  async replay(id: string, asked: Asked): Promise<void> {
+  async replay(id: string, request: OperatorRequest): Promise<void> {
     const { deadLetters } = this.#options;
     const claim = randomUUID();
-    const deadLetter = await deadLetters.claim(id, claim, asked);
-    if (!deadLetter) throw await refusal(deadLetters, id);
-    const failure = await this.#attempt(deadLetter, claim, asked.reason);
+    const deadLetter = await deadLetters.claim(id, claim, request);
+    if (!deadLetter) throw await unclaimableError(deadLetters, id);
+    const failure = await this.#attempt(deadLetter, claim, request.reason);
     if (!failure) return;
     if (isTransient(failure)) throw failure;
     throw new DomainError('conflict', `The event could not be handled again: ${errorText(failure)}`);
   }
 
-  /** Completes the replays of dead processes. Returns the number of attempts. */
+  /** Completes replays that a dead process has not completed. Returns their number. */
   async #completeAbandoned(): Promise<number> {
     const { deadLetters } = this.#options;
     const abandoned = await deadLetters.abandoned(this.group, this.topic);
@@ -79,7 +79,7 @@ export class Replays {
     return abandoned.length;
   }
 
-  /** Delivers the event to the handler. Returns the failure, if any; the event is then a dead letter as before. */
+  /** Delivers the event to the handler. Returns the failure, if any; after a failure the event stays a dead letter. */
   async #attempt(deadLetter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
     const { deadLetters } = this.#options;
     const event = eventOf(deadLetter);
@@ -103,8 +103,8 @@ export class Replays {
   }
 }
 
-/** Why an event cannot be claimed. */
-export async function refusal(deadLetters: DeadLetterStore, id: string): Promise<DomainError> {
+/** Returns the error that explains why an event cannot be claimed. */
+export async function unclaimableError(deadLetters: DeadLetterStore, id: string): Promise<DomainError> {
   const deadLetter = await deadLetters.get(id);
   if (!deadLetter) return new DomainError('not_found', `There is no dead letter ${id}.`);
   if (deadLetter.open)

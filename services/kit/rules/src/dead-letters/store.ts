@@ -6,18 +6,18 @@ import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import { type PendingAuditRecord, withAuditRecord } from '../audit/record.ts';
 import { type DeadLetterDocument, deadLetterId, deadLettersCollection } from './documents.ts';
 
-/** How long a replay's claim on an event lasts; longer than any handler takes. */
+/** How long the claim of a replay lasts; longer than any handler takes; milliseconds. */
 const claimMs = 60_000;
 /**
- * Maximum remaining time of a claim. A claim that ends later was written by a clock that was ahead, or before the clock
- * was set back. The maximum is several times what a correct clock writes, so members whose clocks differ by less than
- * four minutes respect each other's claims.
+ * Maximum remaining time of a claim; a claim with more counts as expired. Its writer's clock was ahead, or this clock
+ * was set back. The maximum is several times `claimMs`, so that processes whose clocks differ by less than four minutes
+ * accept each other's claims.
  */
-const farthestMs = 5 * claimMs;
+const maxClaimMs = 5 * claimMs;
 const maxSteps = 20;
 
 /** An operator's request: its reason and its audit record. */
-export interface Asked {
+export interface OperatorRequest {
   readonly reason: string;
   readonly record: PendingAuditRecord;
 }
@@ -28,14 +28,14 @@ export class DeadLetterStore {
   readonly #clock: Clock;
   readonly #keepMs: number;
 
-  /** `keepMs`: how long a dead letter is kept after it was ended, or while it waits for an operator. */
+  /** `keepMs`: retention period of a dead letter while it waits for an operator, and again after its end. */
   constructor(store: Store, clock: Clock, keepMs: number) {
     this.#deadLetters = store.collection<DeadLetterDocument>(deadLettersCollection);
     this.#clock = clock;
     this.#keepMs = keepMs;
   }
 
-  /** Stores an event; a document that exists from an earlier try stays unchanged. */
+  /** Stores an event. If an earlier try has stored it, its document stays unchanged. */
   async add(event: LogEvent, group: string, error: string): Promise<void> {
     const now = this.#clock.now();
     try {
@@ -65,7 +65,7 @@ export class DeadLetterStore {
     }
   }
 
-  /** Replays that operators requested and that dead processes have left. */
+  /** Ids of dead letters whose replay was requested by an operator, but not completed, because its process died. */
   async abandoned(group: string, topic: string): Promise<string[]> {
     const left = await this.#deadLetters
       .find(
@@ -92,15 +92,15 @@ export class DeadLetterStore {
   }
 
   /**
-   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `asked` (an
+   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `request` (an
    * operator's request), stores the audit record and stops the expiry until the replay ends.
    */
-  claim(id: string, claim: string, asked?: Asked): Promise<DeadLetterDocument | null> {
+  claim(id: string, claim: string, request?: OperatorRequest): Promise<DeadLetterDocument | null> {
     const now = this.#clock.now();
     const free = { _id: id, open: true, ...unclaimed(now) };
     const claimed = { claim, claimedUntilMs: now + claimMs };
-    if (!asked) return this.#update(free, { $set: claimed });
-    const { reason, record } = asked;
+    if (!request) return this.#update(free, { $set: claimed });
+    const { reason, record } = request;
     const replaying: Update<DeadLetterDocument> = {
       $set: { ...claimed, state: 'replaying', reason },
       $unset: { expiresAt: '' },
@@ -108,7 +108,7 @@ export class DeadLetterStore {
     return this.#update(free, withAuditRecord(replaying, record));
   }
 
-  /** Releases the claim and restores the state before it, with a full retention period. */
+  /** Releases the claim and restores the state before the claim, with a full retention period. */
   async release(id: string, claim: string, error: string): Promise<void> {
     const expiresAt = new Date(this.#clock.now() + this.#keepMs);
     const waiting = { claim: '', claimedUntilMs: 0, state: 'waiting', error, expiresAt } as const;
@@ -131,15 +131,15 @@ export class DeadLetterStore {
   }
 
   /**
-   * Ends a dead letter after its replay took effect. Null if the claim had expired and another replay holds
-   * it.
+   * Ends a dead letter after its replay took effect. Null if the claim has expired and another replay has claimed the
+   * dead letter.
    */
   replayed(id: string, claim: string, what: string): Promise<DeadLetterDocument | null> {
     return this.#end({ _id: id, claim, open: true }, 'replayed', {}, what);
   }
 
   /** Discards a dead letter; null if it has ended or a replay has claimed it. */
-  discard(id: string, { reason, record }: Asked): Promise<DeadLetterDocument | null> {
+  discard(id: string, { reason, record }: OperatorRequest): Promise<DeadLetterDocument | null> {
     const free = { _id: id, open: true, ...unclaimed(this.#clock.now()) };
     return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`, record);
   }
@@ -173,7 +173,7 @@ export class DeadLetterStore {
 
 /** Part of a filter: no replay holds the dead letter. */
 export function unclaimed(now: number): Filter<DeadLetterDocument> {
-  return { $or: [{ claimedUntilMs: { $lte: now } }, { claimedUntilMs: { $gt: now + farthestMs } }] };
+  return { $or: [{ claimedUntilMs: { $lte: now } }, { claimedUntilMs: { $gt: now + maxClaimMs } }] };
 }
 
 function step(atMs: number, what: string): Update<DeadLetterDocument> {

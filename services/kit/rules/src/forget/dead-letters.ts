@@ -19,16 +19,16 @@ export function deadLettersOfDevice(
 ): DeadLettersOfDevice {
   const deadLetters = store.collection<DeadLetterDocument>(deadLettersCollection);
   // Uses the index by group, topic and blocking.
-  const of = (key: string): Filter<DeadLetterDocument>[] =>
+  const filtersOf = (key: string): Filter<DeadLetterDocument>[] =>
     [true, false].map((blocking) => ({ ...subscription, blocking, key }));
   const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0);
   const count = async (key: string) =>
-    sum(await Promise.all(of(key).map((filter) => deadLetters.countDocuments(filter))));
+    sum(await Promise.all(filtersOf(key).map((filter) => deadLetters.countDocuments(filter))));
   return {
     count,
     async remove(key) {
       let removed = 0;
-      for (const filter of of(key)) {
+      for (const filter of filtersOf(key)) {
         const free = { ...filter, auditAtMs: { $exists: false }, ...unclaimed(clock.now()) };
         removed += (await deadLetters.deleteMany(free)).deletedCount;
       }

@@ -21,24 +21,30 @@ export interface ForgetMarkDocument extends PendingAuditFields {
   run: string;
   /** When the mark was stored; milliseconds since 1970. Absent: stored by a version without this field. */
   beganAtMs?: number;
-  /** When the mark expires: after the longest outage of Kafka, which has to accept the audit record. */
+  /** When the mark expires. It must outlast an outage of Kafka, to which its audit record must still be published. */
   expiresAt: Date;
 }
 
 export const forgetMarksCollection = 'forgotten';
 
-/** Indexes for the steps of each service that forgets something but has no document for each device or application. */
+/**
+ * Indexes for each service that forgets data and has no document per device or application to store the audit record
+ * in.
+ */
 export const forgetMarkIndexes: IndexDescription[] = [
   pendingAuditIndex,
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];
 
 const keepMs = 7 * 86_400_000;
-const ofApplications = 'application/';
+const applicationPrefix = 'application/';
 
-/** The mark's id; differs from every IMEI, also if an application's id looks like one. */
+/**
+ * Returns the id of an application's mark. The prefix distinguishes it from an IMEI, which is also a valid application
+ * id.
+ */
 export function applicationMark(applicationId: string): string {
-  return `${ofApplications}${applicationId}`;
+  return `${applicationPrefix}${applicationId}`;
 }
 
 export interface ForgetMarks {
@@ -66,15 +72,16 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
           },
         );
       } catch (error) {
-        // A repeated call of a run: the filter does not match the existing document, so the upsert fails.
+        // This run has already stored the mark: the filter does not match the document, so the upsert tries to insert
+        // it.
         if (!isDuplicateKey(error)) throw error;
       }
     },
     async applications() {
       const found = await marks
-        .find(withIdPrefix(ofApplications), { projection: { beganAtMs: 1 } })
+        .find(withIdPrefix(applicationPrefix), { projection: { beganAtMs: 1 } })
         .toArray();
-      return new Map(found.map(({ _id, beganAtMs = 0 }) => [_id.slice(ofApplications.length), beganAtMs]));
+      return new Map(found.map(({ _id, beganAtMs = 0 }) => [_id.slice(applicationPrefix.length), beganAtMs]));
     },
   };
 }

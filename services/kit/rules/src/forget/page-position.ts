@@ -1,4 +1,6 @@
-/** End of a page: the name of the group, and the last number read; 0 if the whole group was read. */
+/**
+ * End of a page in a list of groups. `name`: the last group. `number`: the last number read in it; 0: all were read.
+ */
 export interface PagePosition {
   readonly number: number;
   readonly name: string;

@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/runtime/errors.ts';
 
-/** Records per call: few if a write blocks the process, more if it is a network round trip. */
+/** Records per call: few if a write blocks the process (embedded store), more if it is a network round trip. */
 export const forgetAtOnce = { inProcess: 20, overNetwork: 200 } as const;
 
 /** Validates a service's call to forget a device. */
@@ -24,13 +24,13 @@ export function requireForgetApplication({
   readonly applicationId: string;
   readonly reference: string;
 }): void {
-  // Records are found by id prefix, so the id must never be empty.
+  // Records are found by the prefix of their id, so an empty id would match the records of all applications.
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(applicationId))
     throw new DomainError('invalid_argument', 'application_id is not an id.');
   requireReference(reference);
 }
 
-/** The reference is part of the audit record, which has names and ids only. */
+/** Validates the reference. It is stored in the audit record, which contains only names and ids. */
 function requireReference(reference: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._:/#-]{0,63}$/.test(reference)) return;
   throw new DomainError(
@@ -39,7 +39,7 @@ function requireReference(reference: string): void {
   );
 }
 
-/** Subject of the audit record, a device or an application; the operator's own files name the person of the request. */
+/** Subject of the audit record: the device or application. It contains no person; only the operator's own files do. */
 export function forgetSubject(
   request: { readonly reference: string } & (
     | { readonly deviceId: string }

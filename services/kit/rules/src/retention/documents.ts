@@ -1,12 +1,12 @@
-/** Progress of the deletion of one kind of data: one document in the database of the data's service. */
+/** Progress of the deletion of one kind of records. Each kind has one document, in the database of its service. */
 export interface RetentionDocument {
   /** The kind. */
   _id: string;
-  /** When the next run may begin, or when the holder of the running one counts as dead. */
+  /** When the next run may begin. During a run: when its holder counts as dead. */
   dueAtMs: number;
-  /** Holder of the running run; absent: no run. */
+  /** Id of the instance that runs the deletion; absent: no run. */
   holder?: string;
-  /** Everything that ended at this time or later is kept; absent: nothing was ever deleted. Never decreases. */
+  /** All records that ended at this time or later exist; absent: nothing was ever deleted. Never decreases. */
   completeFromMs?: number;
   /** End of the last run that found nothing more. */
   completedAtMs?: number;

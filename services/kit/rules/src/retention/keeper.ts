@@ -19,18 +19,21 @@ export interface Retention {
   completeFromMs(kind: string): Promise<number | undefined>;
 }
 
-/** Records in one write: few if a write blocks this process, more if it takes two network round trips. */
+/**
+ * Records in one write: few if a write blocks this process (embedded store), more if it takes two network round trips.
+ */
 const batchSizes = { inProcess: 20, overNetwork: 200 } as const;
 /** Minimum pause after a batch, as a multiple of the batch's duration. */
 const pausePerWork = 4;
 /** A run that has not renewed its lease for this long is dead, and another instance continues; milliseconds. */
 const leaseMs = 60_000;
-const longestCheckMs = 60_000;
+/** Maximum interval at which a process checks whether a run is due; milliseconds. */
+const maxCheckMs = 60_000;
 
 /**
- * Deletes in small batches with pauses; one instance at a time per kind. Correctness does not depend on this: a batch
- * names the records and their condition. So a run that was wrongly considered dead does no harm, and the next run
- * continues the work of a dead run.
+ * Deletes in small batches with pauses. For each kind, one instance at a time deletes. Two instances at once do no
+ * harm, because each batch deletes only records that are still expired. So a run may be considered dead by mistake, and
+ * the next run continues its work.
  */
 export function createRetention(deps: {
   readonly store: Store;
@@ -39,7 +42,7 @@ export function createRetention(deps: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Registry;
-  /** Records in one write; default: by the store. */
+  /** Records in one write; default: `batchSizes` by the kind of store. */
   readonly batchSize?: number;
   /** Measures the pauses and the interval. */
   readonly time?: Time;
@@ -55,10 +58,10 @@ export function createRetention(deps: {
 
   async function claim(kind: string): Promise<boolean> {
     const now = clock.now();
-    const farthest = now + 2 * Math.max(leaseMs, intervalMs);
+    const latestDueMs = now + 2 * Math.max(leaseMs, intervalMs);
     const claimed = await states.updateOne(
-      // A due time further ahead than a correct clock writes counts as due.
-      { _id: kind, $or: [{ dueAtMs: { $lte: now } }, { dueAtMs: { $gt: farthest } }] },
+      // A due time that no correct clock can have written counts as due.
+      { _id: kind, $or: [{ dueAtMs: { $lte: now } }, { dueAtMs: { $gt: latestDueMs } }] },
       { $set: { dueAtMs: now + leaseMs, holder } },
     );
     if (claimed.matchedCount === 1) return true;
@@ -72,8 +75,8 @@ export function createRetention(deps: {
     }
   }
 
-  /** Writes to the document while this process holds it; false: another process has taken over. */
-  async function held(kind: string, set: Partial<RetentionDocument>): Promise<boolean> {
+  /** Writes to the document if this process still runs the deletion; false: another process has taken over. */
+  async function updateIfHolder(kind: string, set: Partial<RetentionDocument>): Promise<boolean> {
     return (await states.updateOne({ _id: kind, holder }, { $set: set })).matchedCount === 1;
   }
 
@@ -83,25 +86,25 @@ export function createRetention(deps: {
 
   async function run({ kind, keepMs, find, remove }: KeptKind): Promise<void> {
     const { signal } = stopping;
-    // Fixed for the whole run, so that the run ends.
+    // Fixed for the whole run: otherwise records would keep expiring, and the run would not end.
     const beforeMs = Math.floor(clock.now() - keepMs);
     let deleted = 0;
     let renewedAtMs = monotonicMs(clock);
-    for (let noted = false; !signal.aborted; ) {
+    for (let completeFromStored = false; !signal.aborted; ) {
       const beganMs = monotonicMs(clock);
       const found = await find(beforeMs, batchSize);
-      if (found.length > 0 && !noted) {
-        // Stored before the first deletion, so that a list never claims to be complete from an earlier time than it is.
+      if (found.length > 0 && !completeFromStored) {
+        // Stored before the first deletion, so that no list is reported as complete from a time that is too early.
         await states.updateOne({ _id: kind }, { $max: { completeFromMs: beforeMs } });
-        noted = true;
+        completeFromStored = true;
       }
-      const gone = found.length > 0 ? await remove(found, beforeMs) : 0;
-      deleted += gone;
-      metrics.deleted(kind, gone);
+      const removed = found.length > 0 ? await remove(found, beforeMs) : 0;
+      deleted += removed;
+      metrics.deleted(kind, removed);
       if (found.length < batchSize) break;
       const nowMs = monotonicMs(clock);
       if (nowMs - renewedAtMs > leaseMs / 4) {
-        if (!(await held(kind, { dueAtMs: clock.now() + leaseMs }))) return;
+        if (!(await updateIfHolder(kind, { dueAtMs: clock.now() + leaseMs }))) return;
         renewedAtMs = nowMs;
       }
       const tookMs = nowMs - beganMs;
@@ -110,7 +113,10 @@ export function createRetention(deps: {
     if (deleted > 0) logger.info({ kind, deleted, before: new Date(beforeMs) }, 'expired records deleted');
     const now = clock.now();
     // After a stop signal, another instance may continue the run at once.
-    await held(kind, signal.aborted ? { dueAtMs: now } : { dueAtMs: now + intervalMs, completedAtMs: now });
+    await updateIfHolder(
+      kind,
+      signal.aborted ? { dueAtMs: now } : { dueAtMs: now + intervalMs, completedAtMs: now },
+    );
   }
 
   const runAll = async () => {
@@ -119,7 +125,7 @@ export function createRetention(deps: {
     }
     return 0;
   };
-  const repetition = repeat('retention', Math.min(intervalMs, longestCheckMs), logger, runAll, time);
+  const repetition = repeat('retention', Math.min(intervalMs, maxCheckMs), logger, runAll, time);
 
   return {
     start() {

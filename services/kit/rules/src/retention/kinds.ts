@@ -4,8 +4,10 @@ export interface KeptKind<Id = unknown> {
   readonly kind: string;
   /** Retention period after the record's end; milliseconds. */
   readonly keepMs: number;
-  /** Returns at most `most` records that ended before `beforeMs` and have no pending work; uses an index, oldest first. */
-  find(beforeMs: number, most: number): Promise<readonly Id[]>;
+  /**
+   * Returns at most `limit` records that ended before `beforeMs` and have no pending work; uses an index, oldest first.
+   */
+  find(beforeMs: number, limit: number): Promise<readonly Id[]>;
   /**
    * Deletes the records that may still be deleted; resolves with their number. Another instance may delete
    * the same records at the same time.

@@ -16,17 +16,17 @@ export interface RetentionMetrics {
   deleted(kind: string, count: number): void;
 }
 
-/** The services of one process share a registry, and therefore these metrics. */
+/** The metrics of each registry: all services of a process share them. */
 const shared = new WeakMap<Registry, { sources: RetentionSource[]; deleted: Counter }>();
 
 /** Metrics of the deletion: deleted records, age of the oldest record, and the last run that found nothing more. */
 export function registerRetention(registry: Registry, source: RetentionSource): RetentionMetrics {
-  let of = shared.get(registry);
-  if (!of) {
-    of = create(registry);
-    shared.set(registry, of);
+  let metrics = shared.get(registry);
+  if (!metrics) {
+    metrics = create(registry);
+    shared.set(registry, metrics);
   }
-  const { sources, deleted } = of;
+  const { sources, deleted } = metrics;
   sources.push(source);
   for (const { kind } of source.kinds) deleted.inc({ kind }, 0);
   return { deleted: (kind, count) => deleted.inc({ kind }, count) };

@@ -15,7 +15,10 @@ export interface SealedOfService {
   readonly audit: Audit;
 }
 
-/** The operators' listener for the sealed values of this process's services (proto/secrets/v1/admin.proto). */
+/**
+ * RPCs with which operators inspect and re-encrypt the sealed values of this process's services
+ * (proto/secrets/v1/admin.proto).
+ */
 export function secretsAdmin(secrets: SecretKeys, services: readonly SealedOfService[]): RpcBinding {
   const serviceOf = (name: string): SealedOfService => {
     const found = services.find(({ service }) => service === name);

@@ -15,11 +15,11 @@ export interface SealedValue {
   replace?(sealed: Uint8Array): Promise<boolean>;
 }
 
-/** A location of sealed values: a field or fields of a collection, with its own name for operators. */
+/** A location of sealed values: one or more fields of a collection. */
 export interface SealedLocation {
   /** Description of the values, for operators. */
   readonly name: string;
-  /** The values of the next documents behind `after`, in a fixed order; `next` is absent at the end. */
+  /** Returns the values of the next documents after `after`, in a fixed order; `next` is absent at the end. */
   page(after: string, limit: number): Promise<{ values: SealedValue[]; next?: string }>;
 }
 
@@ -34,25 +34,25 @@ export interface SealedField {
 /** Sealed texts in the documents of a collection, read in the order of their ids. */
 export function sealedFields<T extends Document & { _id: string }>(
   collection: StoreCollection<T>,
-  of: {
+  location: {
     readonly name: string;
-    /** The fields that `fields` reads. */
+    /** Projection of the document's fields that `fields` reads. */
     readonly projection: Projection;
     readonly fields: (document: T) => readonly SealedField[];
   },
 ): SealedLocation {
   return {
-    name: of.name,
+    name: location.name,
     async page(after, limit) {
       const found = (await collection
         .find({ _id: { $gt: after } } as Filter<T>, {
           sort: { _id: 1 },
           limit,
-          projection: of.projection,
+          projection: location.projection,
         })
         .toArray()) as T[];
       const values = found.flatMap((document) =>
-        of.fields(document).map(({ path, text, purpose }): SealedValue => {
+        location.fields(document).map(({ path, text, purpose }): SealedValue => {
           const { _id } = document;
           return {
             of: _id,

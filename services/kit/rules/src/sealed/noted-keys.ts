@@ -5,7 +5,7 @@ import type { Update } from '@headset-cloud/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/store/types.ts';
 import { type PendingAuditFields, type PendingAuditRecord, withAuditRecord } from '../audit/record.ts';
 
-/** A key that may have sealed values of this database. */
+/** A key with which values of this database may be sealed. */
 export interface NotedKeyDocument extends PendingAuditFields {
   /** The key's id. */
   _id: string;
@@ -14,17 +14,19 @@ export interface NotedKeyDocument extends PendingAuditFields {
   forgotten?: true;
 }
 
-/** The keys that have sealed values of a database, so that a start without one of them reports it (ADR 0039). */
+/**
+ * The keys with which values of a database are sealed, so that a process that lacks one of them detects it (ADR 0039).
+ */
 export interface NotedKeys {
   /**
-   * Stores the id of the current key. Throws 'unavailable', for which a start waits, while this process lacks a noted
-   * key: then its own key may be the wrong one, and is not noted.
+   * Stores the id of the current key. If this process lacks a noted key, stores nothing, because its own key may be
+   * wrong, and throws `unavailable`, so that the start of the process waits.
    */
   check(): Promise<void>;
   list(): Promise<string[]>;
   /** Resolves with false, and stores no audit record, if the key is not noted. */
   forget(keyId: string, record: PendingAuditRecord): Promise<boolean>;
-  /** Called before values are re-encrypted with the current key: stores the audit record, and notes the key. */
+  /** Stores the audit record and notes the current key. Called before values are re-encrypted with it. */
   reseals(record: PendingAuditRecord): Promise<void>;
 }
 
@@ -72,7 +74,7 @@ export function createNotedKeys(options: {
       return (await noted.updateOne(known, withAuditRecord(forgotten, record))).matchedCount === 1;
     },
     async reseals(record) {
-      // A process that lacks a key has not noted its own key; from now on it seals values.
+      // If this process lacked a key at its start, its current key is not noted yet.
       await note();
       await noted.updateOne({ _id: secrets.sealing }, withAuditRecord({}, record));
     },

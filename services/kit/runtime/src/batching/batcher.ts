@@ -2,8 +2,8 @@ import { systemTime, type Time, type Timer } from '../clock.ts';
 import { withoutDeadline } from '../deadline.ts';
 import { DomainError } from '../errors.ts';
 
-/** Maximum number of items that wait during a flush. Further items are dropped; no caller waits for them. */
-const mostWaiting = 20_000;
+/** Maximum number of items that wait during a flush. Further items are dropped, because no caller waits for an item. */
+const maxWaiting = 20_000;
 
 /**
  * Collects items and flushes them in batches, so that one write serves many items. `flush` is called with the collected
@@ -49,7 +49,7 @@ export function createBatcher<T>(options: {
   };
   return {
     add(item) {
-      if (items.length >= mostWaiting) return options.onError(full(), [item]);
+      if (items.length >= maxWaiting) return options.onError(full(), [item]);
       items.push(item);
       if (items.length >= options.maxItems) void start();
       else timer ??= time.setTimeout(() => void start(), options.maxWaitMs);
@@ -62,6 +62,6 @@ export function createBatcher<T>(options: {
 
 function full(): DomainError {
   return new DomainError('unavailable', 'The service is overloaded.', {
-    internal: `${mostWaiting} items wait to be written already`,
+    internal: `${maxWaiting} items wait to be written already`,
   });
 }

@@ -3,10 +3,10 @@ import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 import { DomainError } from '../errors.ts';
 
 /**
- * Maximum number of items that wait for a batch. A working database handles as many in well under a second. While the
- * database hangs, further callers get a retry time at once.
+ * Maximum number of items that wait for a batch. An available database handles this many in well under a second. While
+ * the database hangs, further callers are rejected at once, with a retry time.
  */
-const mostWaiting = 20_000;
+const maxWaiting = 20_000;
 
 /** Result of one item of a batch. */
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
@@ -16,18 +16,18 @@ export interface BatchLimits {
   readonly maxRunning: number;
   readonly maxItems: number;
   /**
-   * Set if each batch is a network round trip, which costs more than its items: items of one event loop iteration
-   * form one batch. A second batch starts only after the running batch has taken this long (it may hang, or be large);
-   * milliseconds. Default: an item runs at once if fewer than `maxRunning` batches run.
+   * For batches that are network round trips, which cost more than their items. If set, the items of one event loop
+   * iteration form one batch. While a batch runs, a second batch starts only after the running one has taken this long,
+   * because it may hang; milliseconds. Default: an item runs at once if fewer than `maxRunning` batches run.
    */
   readonly concurrentAfterMs?: number;
 }
 
 /**
- * Combines concurrent single calls into batches. While `maxRunning` batches are running, new items wait and form the
- * next batch. Otherwise a call runs at once, or at the end of the event loop iteration. So an idle system has no added
- * delay, and a busy system needs one round trip for many items. An item is skipped if its caller gave up before the
- * batch starts (deadline.ts). Items beyond the queue's limit reject with `unavailable`.
+ * Combines concurrent single calls into batches. While `maxRunning` batches run, new items wait and form the next
+ * batch. Otherwise an item runs at once, or at the end of the event loop iteration. So an idle system has no added
+ * delay, and a busy system needs one round trip for many items. An item is skipped if its caller's deadline has passed
+ * before the batch starts (deadline.ts). If the queue is full, further items are rejected with `unavailable`.
  */
 export function coalesce<T, R>(
   options: BatchLimits & {
@@ -46,7 +46,7 @@ export function coalesce<T, R>(
   let running = 0;
   const { concurrentAfterMs, time = systemTime } = options;
   let lastBeganMs = 0;
-  let turnEnds = false;
+  let pumpPlanned = false;
   let retryPlanned = false;
 
   const runBatch = async (batch: readonly Waiting[]): Promise<void> => {
@@ -59,13 +59,13 @@ export function coalesce<T, R>(
       batch.forEach((w, i) => {
         const outcome = outcomes[i];
         if (outcome && 'value' in outcome) w.resolve(outcome.value);
-        else w.reject(outcome ? outcome.error : new Error('a batch answered too few outcomes'));
+        else w.reject(outcome ? outcome.error : new Error('a batch returned too few outcomes'));
       });
     } catch (error) {
       for (const w of batch) w.reject(error);
     }
   };
-  const leaveOutGone = (): void => {
+  const rejectExpired = (): void => {
     if (!waiting.some((w) => w.by.gone)) return;
     const all = waiting;
     waiting = [];
@@ -74,7 +74,7 @@ export function coalesce<T, R>(
       else waiting.push(w);
     }
   };
-  /** True if the running batch has just begun: waiting items start after it. */
+  /** True if the newest batch began less than `concurrentAfterMs` ago. Then also plans the next check. */
   const waitsForRunning = (): boolean => {
     if (concurrentAfterMs === undefined || running === 0) return false;
     const leftMs = lastBeganMs + concurrentAfterMs - time.monotonicNow();
@@ -91,7 +91,7 @@ export function coalesce<T, R>(
   };
   const pump = (): void => {
     while (running < options.maxRunning && waiting.length > 0 && !waitsForRunning()) {
-      leaveOutGone();
+      rejectExpired();
       const batch = waiting.slice(0, options.maxItems);
       waiting = waiting.slice(options.maxItems);
       if (batch.length === 0) return;
@@ -103,28 +103,28 @@ export function coalesce<T, R>(
       });
     }
   };
-  const atEndOfTurn = (): void => {
-    if (turnEnds) return;
-    turnEnds = true;
+  const pumpAfterIteration = (): void => {
+    if (pumpPlanned) return;
+    pumpPlanned = true;
     setImmediate(() => {
-      turnEnds = false;
+      pumpPlanned = false;
       pump();
     });
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      // Callers have about the same time limit, so the first in the queue gives up first.
-      if (waiting.length >= mostWaiting && waiting[0]?.by.gone) leaveOutGone();
-      if (waiting.length >= mostWaiting) return reject(full());
+      // Callers have about the same time limit. If the first one still waits, no other one has expired.
+      if (waiting.length >= maxWaiting && waiting[0]?.by.gone) rejectExpired();
+      if (waiting.length >= maxWaiting) return reject(full());
       waiting.push({ item, by: waiter(), resolve, reject });
       if (concurrentAfterMs === undefined) pump();
-      else atEndOfTurn();
+      else pumpAfterIteration();
     });
 }
 
 function full(): DomainError {
   return new DomainError('unavailable', 'The service is overloaded.', {
-    internal: `${mostWaiting} items wait for the database already`,
+    internal: `${maxWaiting} items wait for the database already`,
     retryAfterMs: 1000,
   });
 }

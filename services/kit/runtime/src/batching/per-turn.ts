@@ -2,13 +2,13 @@ import DataLoader from 'dataloader';
 import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 import type { ItemOutcome } from './coalesce.ts';
 
-/** Most items of one batch. */
-const mostItems = 200;
+/** Maximum number of items of one batch. */
+const maxItems = 200;
 
 /**
  * Combines the single calls of one event loop iteration into batches that run concurrently. Unlike in `coalesce`, no
- * batch waits for another, so a batch that never ends delays only its own items. An item is skipped if its caller gave
- * up before the batch starts (deadline.ts).
+ * batch waits for another, so a batch that never ends delays only its own items. An item is skipped if its
+ * caller's deadline has passed before the batch starts (deadline.ts).
  */
 export function batchPerTurn<T, R>(options: {
   /** Weight of an item. A batch of several items weighs at most `most`. */
@@ -33,7 +33,7 @@ export function batchPerTurn<T, R>(options: {
         () => options.run(items),
       );
       return items.map((_, i) => {
-        const outcome = outcomes[i] ?? { error: new Error('a batch answered too few outcomes') };
+        const outcome = outcomes[i] ?? { error: new Error('a batch returned too few outcomes') };
         return 'value' in outcome ? outcome.value : toError(outcome.error);
       });
     } catch (error) {
@@ -46,7 +46,7 @@ export function batchPerTurn<T, R>(options: {
   };
   const loader = new DataLoader<Waiting, R>(
     async (items) => (await Promise.all(byWeight(items, weight).map(runPart))).flat(),
-    { cache: false, maxBatchSize: mostItems, batchScheduleFn: (callback) => setImmediate(callback) },
+    { cache: false, maxBatchSize: maxItems, batchScheduleFn: (callback) => setImmediate(callback) },
   );
   return (item) => loader.load({ item, by: waiter() });
 }

@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { type BlockList, isIP, isIPv6 } from 'node:net';
 
 /**
- * The client address of a request. If TRUSTED_PROXIES contains the peer: the last address of X-Forwarded-For that is not
- * a trusted proxy. The client itself may have written the addresses before it.
+ * Returns the client address of a request: the address of the peer, or, if the peer is a trusted proxy, the last
+ * address in X-Forwarded-For that is not a trusted proxy. Addresses before that one are ignored, because the client may
+ * have written them.
  */
 export function addressOf(request: IncomingMessage, proxies: BlockList): string {
   let address = plain(request.socket.remoteAddress ?? '');
@@ -22,14 +23,14 @@ function isProxy(address: string, proxies: BlockList): boolean {
   return family !== 0 && proxies.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** An IPv4 address in IPv4 form, not mapped into IPv6. */
+/** Converts an IPv4 address that is mapped into IPv6 (`::ffff:…`) to IPv4 form. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /**
- * Key by which clients without a name are counted: the IPv4 address, or the /64 of an IPv6 address, because a provider
- * gives one customer a /64.
+ * Returns the key by which clients without a client id are counted: the IPv4 address, or the /64 of an IPv6 address,
+ * because a provider assigns a /64 to one customer.
  */
 export function networkOf(address: string): string {
   const known = plain(address);

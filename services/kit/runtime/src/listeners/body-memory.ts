@@ -1,14 +1,15 @@
 import { DomainError } from '../errors.ts';
 
-/** Bodies up to this size do not count: the limit of connections bounds them. Bytes. */
+/** Bodies up to this size do not count, because the limit of connections bounds their memory; bytes. */
 export const smallBodyBytes = 8192;
 /**
- * Memory for the larger bodies of all running calls at one listener, from their headers to their answers. A parsed body
- * uses several times its size. A gateway's heap has 330 MiB by default. Bytes.
+ * Maximum size of the larger bodies of all running calls at one listener together; bytes. A body counts from its
+ * request's headers to the answer. Its parsed form takes several times its size, and the heap of a gateway has 330 MiB
+ * by default.
  */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 /** Share of the memory that one client may use, so that no client blocks all others. */
-const mostOfClient = mostBytes / 2;
+const maxOfClient = maxBytes / 2;
 
 /** Memory for the large bodies of running calls. */
 export class BodyMemory {
@@ -19,7 +20,7 @@ export class BodyMemory {
   take(clientId: string, bytes: number): () => void {
     if (bytes <= smallBodyBytes) return () => {};
     const reserved = this.#ofClient.get(clientId) ?? 0;
-    if (this.#bytes + bytes > mostBytes || reserved + bytes > mostOfClient) throw full();
+    if (this.#bytes + bytes > maxBytes || reserved + bytes > maxOfClient) throw full();
     this.#bytes += bytes;
     this.#ofClient.set(clientId, reserved + bytes);
     return () => {

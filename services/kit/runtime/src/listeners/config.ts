@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import { type ConfigKey, type ConfigOf, integer } from '../config.ts';
 import type { ConnectionLimits } from './connections.ts';
 
-/** Addresses and networks (CIDR), separated by commas. */
+/** A list of addresses and networks (CIDR), separated by commas. */
 function networks(o: { readonly doc: string; readonly example: string }) {
   const parse = (value: string): BlockList => {
     const list = new BlockList();
@@ -13,7 +13,7 @@ function networks(o: { readonly doc: string; readonly example: string }) {
       if (family === 0 || rest.length > 0 || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) {
         throw new Error(`has "${one}", which is no address and no network`);
       }
-      // Otherwise any client could choose its address.
+      // If every address were a trusted proxy, every client could choose its address by X-Forwarded-For.
       if (prefix !== undefined && Number(prefix) === 0)
         throw new Error(`has "${one}", which is every address`);
       if (Number(prefix ?? 0) > bits) throw new Error(`has "${one}", whose prefix is over ${bits}`);

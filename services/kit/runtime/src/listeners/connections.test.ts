@@ -47,8 +47,8 @@ it('a proxied connection counts for the /64 of its client, and is logged with th
   admit('2001:db8::1', '2001:db8::2');
   const [own, other] = [from('fd00::1'), from('fd00::1')];
   for (const socket of [own, other]) expect(connections.admit(socket)).toBe(true);
-  expect(connections.cameFrom(own, '2001:db8::3')).toBe(false);
-  expect(connections.cameFrom(other, '2001:db8:0:1::3')).toBe(true);
+  expect(connections.countForClient(own, '2001:db8::3')).toBe(false);
+  expect(connections.countForClient(other, '2001:db8:0:1::3')).toBe(true);
   expect(connections.addressOf(`fd00::1:${other.remotePort}`)).toBe('2001:db8:0:1::3');
 });
 

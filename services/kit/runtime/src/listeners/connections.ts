@@ -3,7 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import { type Clock, monotonicMs, systemClock } from '../clock.ts';
 import { networkOf } from './address.ts';
 
-/** How many connections a listener has at most. */
+/** Limits of the connections of a listener. */
 export interface ConnectionLimits {
   readonly most: number;
   /** Maximum number of connections of one IPv4 address, or of one /64 of IPv6. */
@@ -20,16 +20,18 @@ export type RejectionReason = 'replaced' | 'full' | 'address' | 'pipelined';
 
 interface Connection {
   readonly address: string;
-  /** The address, or its /64 for IPv6: the key that `mostOfAddress` counts. */
+  /** The IPv4 address, or the /64 of an IPv6 address: the key that `mostOfAddress` limits. */
   readonly network: string;
+  /** Address and port of the peer. */
   readonly peer: string;
   /** Number of requests or streams in progress. */
   readonly uses: number;
+  /** When the connection entered its state; by the monotonic clock. */
   readonly sinceMs: number;
 }
 
 /**
- * Minimum age of a connection before a new connection may replace it: the client may be about to send; milliseconds.
+ * Time in its state before a connection may be replaced, because its client may be about to send; milliseconds.
  */
 const youngMs = 1000;
 
@@ -43,13 +45,15 @@ export class Connections {
   readonly #onRejected: (why: RejectionReason) => void;
   readonly #clock: Clock;
   readonly #youngMs: number;
-  readonly #of = new Map<Socket, State>();
+  /** State of each connection. */
+  readonly #states = new Map<Socket, State>();
   /** Connections by state, in the order in which they entered it: the connection idle longest comes first. */
-  readonly #waiting: Record<State, Map<Socket, Connection>> = {
+  readonly #byState: Record<State, Map<Socket, Connection>> = {
     new: new Map(),
     idle: new Map(),
     busy: new Map(),
   };
+  /** Number of connections by network. */
   readonly #ofNetwork = new Map<string, number>();
   readonly #byPeer = new Map<string, Socket>();
 
@@ -65,7 +69,7 @@ export class Connections {
   }
 
   get size(): number {
-    return this.#of.size;
+    return this.#states.size;
   }
 
   /**
@@ -75,12 +79,13 @@ export class Connections {
     const address = socket.remoteAddress ?? '';
     const network = networkOf(address);
     if (!this.isProxy(socket) && this.#isFull(network) && !this.#closeReplaceable(network)) {
-      return this.#refuse(socket, 'address');
+      return this.#reject(socket, 'address');
     }
-    if (this.#of.size >= this.#limits.most && !this.#closeReplaceable()) return this.#refuse(socket, 'full');
-    this.#of.set(socket, 'new');
+    if (this.#states.size >= this.#limits.most && !this.#closeReplaceable())
+      return this.#reject(socket, 'full');
+    this.#states.set(socket, 'new');
     const peer = peerOf(socket);
-    this.#waiting.new.set(socket, { address, network, peer, uses: 0, sinceMs: monotonicMs(this.#clock) });
+    this.#byState.new.set(socket, { address, network, peer, uses: 0, sinceMs: monotonicMs(this.#clock) });
     this.#count(network);
     this.#byPeer.set(peer, socket);
     socket.once('close', () => this.#forget(socket));
@@ -93,30 +98,30 @@ export class Connections {
   }
 
   /**
-   * Counts a proxy's connection for the client address that the PROXY header names. Returns false if that address has
-   * reached its limit; the connection is then closed.
+   * Counts a proxy's connection for the client address in the PROXY header. Returns false if that address has reached
+   * its limit; the connection is then closed.
    */
-  cameFrom(socket: Socket, address: string): boolean {
-    const state = this.#of.get(socket);
-    const connection = state && this.#waiting[state].get(socket);
+  countForClient(socket: Socket, address: string): boolean {
+    const state = this.#states.get(socket);
+    const connection = state && this.#byState[state].get(socket);
     if (!connection) return false;
     const network = networkOf(address);
     if (this.#isFull(network) && !this.#closeReplaceable(network)) {
       this.#forget(socket);
-      return this.#refuse(socket, 'address');
+      return this.#reject(socket, 'address');
     }
     this.#uncount(connection.network);
     this.#count(network);
-    // The connection keeps its position in the order.
-    this.#waiting[state].set(socket, { ...connection, address, network });
+    // An existing entry of a Map keeps its position in the order.
+    this.#byState[state].set(socket, { ...connection, address, network });
     return true;
   }
 
-  /** The address that a connection counts for, possibly from a PROXY header. Undefined: the connection has closed. */
+  /** Returns the address for which a connection counts, possibly from a PROXY header; undefined: it has closed. */
   addressOf(peer: string): string | undefined {
     const socket = this.#byPeer.get(peer);
-    const state = socket && this.#of.get(socket);
-    return state && this.#waiting[state].get(socket)?.address;
+    const state = socket && this.#states.get(socket);
+    return state && this.#byState[state].get(socket)?.address;
   }
 
   /**
@@ -134,23 +139,26 @@ export class Connections {
 
   #change(which: Socket | string, more: 1 | -1): number {
     const socket = typeof which === 'string' ? this.#byPeer.get(which) : which;
-    const from = socket && this.#of.get(socket);
-    const connection = from && this.#waiting[from].get(socket);
+    const from = socket && this.#states.get(socket);
+    const connection = from && this.#byState[from].get(socket);
     if (!connection) return 0;
     const uses = connection.uses + more;
     const to = uses > 0 ? 'busy' : 'idle';
-    this.#waiting[from].delete(socket);
-    this.#waiting[to].set(socket, { ...connection, uses, sinceMs: monotonicMs(this.#clock) });
-    this.#of.set(socket, to);
+    this.#byState[from].delete(socket);
+    this.#byState[to].set(socket, { ...connection, uses, sinceMs: monotonicMs(this.#clock) });
+    this.#states.set(socket, to);
     return uses;
   }
 
+  /**
+   * Closes the connection that may be replaced first, of this network if it is given. Returns false if there is none.
+   */
   #closeReplaceable(network?: string): boolean {
-    const latestMs = monotonicMs(this.#clock) - this.#youngMs;
+    const replaceableSinceMs = monotonicMs(this.#clock) - this.#youngMs;
     for (const state of ['new', 'idle'] as const) {
-      for (const [socket, { network: its, sinceMs }] of this.#waiting[state]) {
-        if (sinceMs > latestMs) break;
-        if (network !== undefined && its !== network) continue;
+      for (const [socket, { network: networkOfSocket, sinceMs }] of this.#byState[state]) {
+        if (sinceMs > replaceableSinceMs) break;
+        if (network !== undefined && networkOfSocket !== network) continue;
         this.#forget(socket);
         socket.destroy();
         this.#onRejected('replaced');
@@ -160,19 +168,19 @@ export class Connections {
     return false;
   }
 
-  #refuse(socket: Socket, why: RejectionReason): false {
+  #reject(socket: Socket, why: RejectionReason): false {
     socket.destroy();
     this.#onRejected(why);
     return false;
   }
 
-  /** Called when a connection closes, and before when a new connection replaces it. */
+  /** Stops counting a connection, because it has closed or is about to be replaced. */
   #forget(socket: Socket): void {
-    const state = this.#of.get(socket);
-    const connection = state && this.#waiting[state].get(socket);
+    const state = this.#states.get(socket);
+    const connection = state && this.#byState[state].get(socket);
     if (!connection) return;
-    this.#of.delete(socket);
-    this.#waiting[state].delete(socket);
+    this.#states.delete(socket);
+    this.#byState[state].delete(socket);
     if (this.#byPeer.get(connection.peer) === socket) this.#byPeer.delete(connection.peer);
     this.#uncount(connection.network);
   }

@@ -7,8 +7,8 @@ import { type ConnectionLimits, Connections, countRejected, type RejectionReason
 export const defaultLimits: ConnectionLimits = { most: 4000, mostOfAddress: 1000, proxies: new BlockList() };
 
 /**
- * Time limits of an HTTP listener; Node enforces them only as often as it checks. A listener with long requests
- * sets a different `requestTimeout`. Milliseconds.
+ * Time limits of an HTTP listener; milliseconds. Node checks the limits at `connectionsCheckingInterval`. A listener
+ * with long requests sets a different `requestTimeout`.
  */
 export const listenerTimes = {
   headersTimeout: 10_000,
@@ -17,11 +17,11 @@ export const listenerTimes = {
 } as const;
 
 /**
- * Maximum number of pipelined requests: requests that arrive before the answer to an earlier one on their connection.
- * Few clients pipeline. Without pipelining a connection has one request in progress, so the limit of connections bounds
- * them; Node starts every pipelined request at once.
+ * Maximum number of pipelined requests, which arrive before the answer to an earlier request on their connection. Node
+ * starts every pipelined request at once. Without pipelining, each connection has one request in progress, so the limit
+ * of connections bounds the requests. Few clients pipeline.
  */
-const mostPipelined = { ofConnection: 16, all: 1000 };
+const maxPipelined = { ofConnection: 16, all: 1000 };
 
 /** Headers of a rejection, in addition to its message. */
 export type RefusalHeaders = (request: IncomingMessage) => Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface Listeners {
   guard(server: Server, listener: string, refusalHeaders?: RefusalHeaders): void;
 }
 
-/** Listeners with these limits, which count rejected connections. */
+/** Creates listeners with these limits, which count rejected connections. */
 export function openListeners(limits: ConnectionLimits, metrics: Registry): Listeners {
   const counted = countRejected(metrics);
   return {
@@ -44,7 +44,7 @@ export function openListeners(limits: ConnectionLimits, metrics: Registry): List
   };
 }
 
-/** Listeners of a component that is built without a process. */
+/** Listeners of a component that runs without `openListeners`: default limits, and no metrics. */
 export const defaultListeners: Listeners = {
   proxies: defaultLimits.proxies,
   guard: (server, _, refusalHeaders) =>
@@ -70,16 +70,16 @@ export function limitConnections(
     const { socket } = request;
     const inProgress = connections.busy(socket);
     const isFirst = inProgress <= 1;
-    const isAdmitted = isFirst || (inProgress <= mostPipelined.ofConnection && pipelined < mostPipelined.all);
-    const counts = isAdmitted && !isFirst;
-    if (counts) pipelined += 1;
+    const isAdmitted = isFirst || (inProgress <= maxPipelined.ofConnection && pipelined < maxPipelined.all);
+    const countsAsPipelined = isAdmitted && !isFirst;
+    if (countsAsPipelined) pipelined += 1;
     response.once('close', () => {
       connections.idle(socket);
-      if (counts) pipelined -= 1;
+      if (countsAsPipelined) pipelined -= 1;
     });
     if (isAdmitted) return true;
     onRejected('pipelined');
-    refuse(response, refusalHeaders(request));
+    rejectPipelined(response, refusalHeaders(request));
     return false;
   };
   // Runs before the server's own listeners, which then get a destroyed socket.
@@ -96,8 +96,8 @@ export function limitConnections(
   return connections;
 }
 
-/** Answers 503 in the order of the requests, then ends the connection and drops its other requests. */
-function refuse(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+/** Answers 503 after the answers to earlier requests, then closes the connection, which drops its later requests. */
+function rejectPipelined(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   response.writeHead(503, {
     ...{ 'Content-Type': 'application/json', 'Retry-After': '1', Connection: 'close' },
     ...headers,

@@ -5,26 +5,26 @@ import { systemTime, type Time } from '../clock.ts';
 export interface ProxyHeader {
   /** Length of the header in bytes. */
   readonly length: number;
-  /** Client address. Undefined: the connection is the proxy's own (health checks), or the proxy does not name the client. */
+  /** Client address; undefined: the header contains none, for example because the proxy itself checks the health. */
   readonly address: string | undefined;
 }
 
-const signatureOf2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
-const signatureOf1 = Buffer.from('PROXY ', 'latin1');
-/** Fixed part of a header of version 2. */
-const fixedOf2 = 16;
+const signatureV2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+const signatureV1 = Buffer.from('PROXY ', 'latin1');
+/** Length of the fixed part of a version 2 header. */
+const fixedBytesV2 = 16;
 /** Maximum length of a version 1 header, with its line end. */
-const mostOf1 = 107;
-/** Maximum length of addresses and cloud extensions; the protocol itself allows 64 KiB. */
-const mostOf2 = 4096;
+const maxBytesV1 = 107;
+/** Maximum length of a version 2 header with addresses and extensions of clouds; the protocol itself allows 64 KiB. */
+const maxBytesV2 = 4096;
 
 /**
  * Reads the header at the beginning of `bytes`; undefined: more bytes are needed. Throws an Error with the reason if the
  * header is invalid. Source: HAProxy's proxy-protocol.txt, sections 2.1 and 2.2.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | undefined {
-  if (startsLike(bytes, signatureOf2)) return bytes.length < fixedOf2 ? undefined : version2(bytes);
-  if (startsLike(bytes, signatureOf1)) return version1(bytes);
+  if (startsLike(bytes, signatureV2)) return bytes.length < fixedBytesV2 ? undefined : version2(bytes);
+  if (startsLike(bytes, signatureV1)) return version1(bytes);
   throw new Error('no PROXY header');
 }
 
@@ -35,9 +35,9 @@ function startsLike(bytes: Buffer, signature: Buffer): boolean {
 }
 
 function version1(bytes: Buffer): ProxyHeader | undefined {
-  const end = bytes.subarray(0, mostOf1).indexOf('\r\n');
+  const end = bytes.subarray(0, maxBytesV1).indexOf('\r\n');
   if (end < 0) {
-    if (bytes.length >= mostOf1) throw new Error(`a PROXY line of over ${mostOf1} bytes`);
+    if (bytes.length >= maxBytesV1) throw new Error(`a PROXY line of over ${maxBytesV1} bytes`);
     return undefined;
   }
   const [, family, source = ''] = bytes.toString('latin1', 0, end).split(' ');
@@ -52,27 +52,27 @@ function version2(bytes: Buffer): ProxyHeader | undefined {
   const [versionAndCommand = 0, family = 0] = bytes.subarray(12, 14);
   const command = versionAndCommand & 0x0f;
   if (versionAndCommand >> 4 !== 2 || command > 1) throw new Error('a PROXY header of an unknown version');
-  const length = fixedOf2 + bytes.readUInt16BE(14);
-  if (length > mostOf2) throw new Error(`a PROXY header of over ${mostOf2} bytes`);
+  const length = fixedBytesV2 + bytes.readUInt16BE(14);
+  if (length > maxBytesV2) throw new Error(`a PROXY header of over ${maxBytesV2} bytes`);
   if (bytes.length < length) return undefined;
   const source = (size: number) => {
-    if (length < fixedOf2 + 2 * size + 4) throw new Error('a PROXY header without a client address');
-    return bytes.subarray(fixedOf2, fixedOf2 + size);
+    if (length < fixedBytesV2 + 2 * size + 4) throw new Error('a PROXY header without a client address');
+    return bytes.subarray(fixedBytesV2, fixedBytesV2 + size);
   };
   if (command === 1 && family === 0x11) return { length, address: [...source(4)].join('.') };
-  if (command === 1 && family === 0x21) return { length, address: textOf6(source(16)) };
+  if (command === 1 && family === 0x21) return { length, address: textOfIPv6(source(16)) };
   return { length, address: undefined };
 }
 
-/** Formats the address as Node does, so that each client has one name. */
-function textOf6(bytes: Buffer): string {
+/** Formats an IPv6 address as Node does, so that each client has one key. */
+function textOfIPv6(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
 /**
- * Removes the header from a connection, whose own bytes can be read afterwards. Rejects if there is no header, if it
- * does not arrive in time, or if the connection ends.
+ * Reads the header and removes it from the connection, so that the client's bytes are read next. Rejects if there is no
+ * valid header, if the header does not arrive in time, or if the connection ends.
  */
 export function takeProxyHeader(
   socket: Socket,

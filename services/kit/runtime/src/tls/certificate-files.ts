@@ -33,7 +33,7 @@ export interface CertificateFiles {
 export interface CertificateFilesOptions {
   readonly cert: NamedFile;
   readonly key: NamedFile;
-  /** Absent: peers have no certificate. */
+  /** Absent: certificates of peers are not checked. */
   readonly ca?: NamedFile;
   /** The DNS names that the certificate must have; absent: any. */
   readonly names?: readonly string[];
@@ -43,13 +43,16 @@ export interface CertificateFilesOptions {
   readonly time?: Time;
 }
 
-/** Kubernetes takes about a minute to update a mounted Secret, so a few seconds more do not matter. */
+/**
+ * Default interval; milliseconds. Kubernetes takes about a minute to update a mounted Secret, so 5 s more do not
+ * matter.
+ */
 const defaultEveryMs = 5000;
 
 /**
- * Opens the files and reads their contents again at an interval, because Kubernetes changes a mounted
- * Secret by replacing a symbolic link, which file watches miss. Logs an invalid change and keeps
- * the previous material. Throws ConfigError, with the setting and the reason, if the first material is invalid.
+ * Opens the files and reads their contents again at an interval. File watches are not used, because they do not detect
+ * how Kubernetes changes a mounted Secret: it replaces a symbolic link. Logs an invalid change and keeps the previous
+ * material. Throws ConfigError, with the setting and the reason, if the first material is invalid.
  */
 export function openCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
   const { logger, time = systemTime } = options;
@@ -60,11 +63,11 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   let current = materialOf(seen);
   warnOfExpiry(current, options);
 
-  const look = () => {
+  const checkForChange = () => {
     const before = seen;
     let now = read(options);
     if (same(now, before)) return;
-    // A replacement may happen between two of the reads.
+    // The files may be replaced between the reads of two files, so an invalid combination is read again once.
     if (problemOf(now, options)) now = read(options);
     seen = now;
     const wrong = problemOf(now, options);
@@ -82,7 +85,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
     warnOfExpiry(material, options);
     for (const listener of listeners) listener(material);
   };
-  const timer = time.setInterval(look, options.everyMs ?? defaultEveryMs);
+  const timer = time.setInterval(checkForChange, options.everyMs ?? defaultEveryMs);
   timer.unref();
   return {
     current: () => current,
@@ -112,12 +115,12 @@ function same(a: Reading, b: Reading): boolean {
   );
 }
 
-/** Only for a reading without a problem. */
+/** Converts a reading, in which `problemOf` has found no problem. */
 function materialOf({ cert, key, ca }: Reading): TlsMaterial {
   return { cert: String(cert), key: String(key), ca: authoritiesIn(String(ca)).join('\n') };
 }
 
-/** The certificates of a file; concatenated ones may lack the line break between them, which OpenSSL needs. */
+/** Splits a file into its certificates. OpenSSL needs a line break between them, which concatenated files may lack. */
 function authoritiesIn(ca: string): string[] {
   return ca.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 }
@@ -178,5 +181,5 @@ function warnOfExpiry(
 ): void {
   const { validTo, validToDate } = leafOf(material);
   if (validToDate.getTime() > time.now()) return;
-  logger.error({ file: cert.path, validTo }, 'the certificate of this process has expired: peers refuse it');
+  logger.error({ file: cert.path, validTo }, 'the certificate of this process has expired, peers reject it');
 }

@@ -17,19 +17,19 @@ export interface StepsContext {
   /** Identifies this process among its service's instances; new at each start. */
   readonly instanceId: string;
   /**
-   * Who runs the steps of the service's database. 'run', the default: the service itself; 'wait': services/prepare, for
-   * which the start waits.
+   * Who runs the steps of the service's database. 'run' (default): the service itself. 'wait': services/prepare; the
+   * start waits for it.
    */
   readonly schema?: 'run' | 'wait';
   /** True: no other process can have the store open (the embedded stack). */
   readonly exclusive?: boolean;
-  /** The start that the host runs; absent if no part of it takes long. */
+  /** State of the start, from the host; absent: the start cannot be stopped and reports no progress. */
   readonly starting?: Starting;
 }
 
 /**
- * Resolves when the service's database has all steps that this version knows; a newer database has them. Runs the
- * missing steps, or with SCHEMA=wait waits until `services/prepare` has run them.
+ * Resolves when the service's database has all steps of this version; the database of a newer version has them, too.
+ * Runs the missing steps. With SCHEMA=wait, waits until `services/prepare` has run them.
  */
 export async function prepared(
   ctx: StepsContext,
@@ -49,7 +49,7 @@ export async function prepared(
     inProgress = runner.attempt();
     return inProgress;
   };
-  /** Retries while another run holds the step, for a host that does not retry the start itself (start-up.ts). */
+  /** Retries while another run holds the step. Used if the store has no `whenReachable`, which retries itself. */
   const untilDone = async (): Promise<void> => {
     for (;;) {
       try {
@@ -63,7 +63,7 @@ export async function prepared(
   try {
     await (store.whenReachable ?? untilDone)('the steps of the database', attempt);
   } catch (error) {
-    // The database stays open until the step is released.
+    // Waits until the running step has released its lease, because the host closes the database after this error.
     if (error instanceof StartStoppedError)
       await Promise.race([Promise.allSettled([inProgress]), time.sleep(stopMs, { ref: false })]);
     throw error;

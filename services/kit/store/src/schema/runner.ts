@@ -9,9 +9,11 @@ export interface StepsDocument {
   _id: string;
   /** The highest completed step; 0: none. */
   done: number;
-  /** The run that executes the next step; absent: none. */
+  /** Id of the run that executes the next step; absent: no step is running. */
   holder?: string;
-  /** Rises while the holder is alive (ADR 0014: clocks of other processes are not trusted). */
+  /**
+   * Heartbeat that the holder increments (ADR 0014: it replaces times, because clocks of other processes may be wrong).
+   */
   beat: number;
 }
 
@@ -29,11 +31,11 @@ export interface StepRunnerOptions {
   readonly holder: string;
   /** A holder counts as dead if its heartbeat has not risen for this long; milliseconds, default 10 s. */
   readonly leaseMs?: number;
-  /** True: no other process can have the store open, so a holder in the document is dead. */
+  /** True: no other process can have the store open, so any holder in the document is dead. */
   readonly alone?: boolean;
   /** Ends an attempt: releases the step and throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called with the current work, each time it changes; undefined: no step is running. */
+  /** Called each time the current work changes; undefined: no step is running. */
   readonly doing?: (what: string | undefined) => void;
   readonly time?: Time;
 }
@@ -48,15 +50,16 @@ export interface StepRunner {
 }
 
 /**
- * A runner of one database's steps. Several runners are safe: one holds the step, the others wait. A step whose
- * holder died is run again from its beginning, which is safe: creating an existing index has no effect, and an index
- * that is being built is waited for. So a holder that was wrongly considered dead does no harm.
+ * A runner of one database's steps. Several runners are safe: one holds the step, the others wait. If the
+ * holder dies, another runner runs the step again from its beginning. This is safe even if the holder is still alive:
+ * MongoDB ignores the creation of an existing index, and waits for an index that is being built.
  */
 export function createStepRunner(options: StepRunnerOptions): StepRunner {
   const { store, steps, logger, holder, alone = false, signal, doing = () => {} } = options;
   const { leaseMs = defaultLeaseMs, time = systemTime } = options;
   const documents = store.collection<StepsDocument>(stepsCollection);
-  let seen: { readonly holder: string; readonly beat: number; readonly sinceMs: number } | undefined;
+  /** The last heartbeat of another holder, and when it was first read. */
+  let lastBeat: { readonly holder: string; readonly beat: number; readonly sinceMs: number } | undefined;
 
   async function read(): Promise<StepsDocument> {
     for (;;) {
@@ -74,8 +77,9 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
   function isFree({ holder: other, beat }: StepsDocument): boolean {
     if (other === undefined || alone) return true;
     const now = time.monotonicNow();
-    if (seen?.holder !== other || seen.beat !== beat) seen = { holder: other, beat, sinceMs: now };
-    return now - seen.sinceMs >= leaseMs;
+    if (lastBeat?.holder !== other || lastBeat.beat !== beat)
+      lastBeat = { holder: other, beat, sinceMs: now };
+    return now - lastBeat.sinceMs >= leaseMs;
   }
 
   async function claim(state: StepsDocument): Promise<boolean> {
@@ -113,7 +117,7 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
         }),
         signal,
       );
-      // Matches nothing if another run has taken over meanwhile; that run has the same result.
+      // Has no effect if another run has taken over in the meantime; that run stores the same result.
       await documents.updateOne(
         { _id: stepsId, holder, done },
         { $set: { done: step.number }, $unset: { holder: '' } },
@@ -157,7 +161,7 @@ async function makeIndexes(store: Store, step: Step, begins: (collection: string
   await (store.forLongWork ? store.forLongWork(make) : make(store));
 }
 
-/** Runs `work` at an interval, never twice at once; a failure is left to the next run. */
+/** Runs `work` at an interval, one run at a time. Ignores failures, because the next run repeats the work. */
 function repeatedly(time: Time, everyMs: number, work: () => Promise<void>): Timer {
   let running = false;
   return time.setInterval(() => {

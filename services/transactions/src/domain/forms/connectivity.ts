@@ -37,7 +37,7 @@ interface FoundNetwork {
 }
 
 /** Finding of an operation that failed without a report. */
-const nothing: ConnectivityFinding = { statusCode: 500, state: 'unknown', devices: [], networks: [] };
+const noFinding: ConnectivityFinding = { statusCode: 500, state: 'unknown', devices: [], networks: [] };
 
 const deviceModes: Partial<Record<BluetoothMode, string>> = {
   [BluetoothMode.CONNECTED]: 'connected',
@@ -112,7 +112,7 @@ export function connectivityBody(
     readonly connectivity?: ConnectivityFinding;
   },
 ): Record<string, unknown> {
-  const found = end.connectivity ?? nothing;
+  const found = end.connectivity ?? noFinding;
   const statusCode = (allowed: readonly number[]): number =>
     allowed.includes(found.statusCode) && (end.success || found.statusCode !== 200) ? found.statusCode : 500;
   const { message } = end;
@@ -143,6 +143,7 @@ export function connectivityBody(
         networkType: networkTypes[operation.value.networkType] ?? 'bluetooth',
         statusCode: statusCode(statusCodes.reset),
       };
+    // addPairing, changePairing, deletePairing.
     default:
       return {
         message,
@@ -153,7 +154,7 @@ export function connectivityBody(
   }
 }
 
-/** Replaces modes other than connected, disconnected and `third`, which is the only other mode of the operation. */
+/** The operation allows the modes connected, disconnected and `third`; replaces any other mode with disconnected. */
 function withModes(devices: readonly FoundDevice[], third: 'detected' | 'deleted'): readonly FoundDevice[] {
   return devices.map((d) =>
     ['connected', 'disconnected', third].includes(d.status.mode)

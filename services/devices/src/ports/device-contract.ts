@@ -1,5 +1,5 @@
-/** A contract that names the device to be activated. */
-export interface ContractStanding {
+/** A contract that contains the device to be activated. */
+export interface DeviceContract {
   readonly activationLimit: number;
   /** Rises with each change of the contract, and after each change of its slots. */
   readonly changes: number;

@@ -3,19 +3,19 @@ import type { Delivery } from './delivery.ts';
 const maxKeys = 50_000;
 
 /**
- * Finds the delivery that was stored just before another under its order key. If that delivery was tried, the database
- * need not be asked for deliveries in between. It is known only while this instance has read a partition without a gap.
- * Otherwise another instance may have stored deliveries in between.
+ * Finds the sequence of the previous delivery of an order key. If the previous delivery was tried, no earlier delivery
+ * has to be searched in the database. The sequence is known only while this instance reads the partition without a gap,
+ * because during a gap another instance may have stored deliveries of the order key.
  */
-export class Neighbours {
-  /** By partition: the next offset, and a number for each stretch without a gap. */
+export class PreviousSequences {
+  /** By partition: the next offset, and the number of the current stretch of events without a gap. */
   readonly #partitions = new Map<string, { next: number; stretch: number }>();
   readonly #last = new Map<string, { sequence: number; stretch: number }>();
   #stretches = 0;
 
   /**
-   * Must be called for each event in the order of the log; `position` is partition:offset. Returns the sequence of the
-   * previous delivery, or null if not known.
+   * Must be called for each event in the order of the log; `position` is partition:offset. Returns the highest sequence
+   * before this event, or null if not known.
    */
   before(position: string, { order, orderKey, sequence }: Delivery): number | null {
     const stretch = this.#stretchOf(position);
