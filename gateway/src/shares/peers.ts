@@ -55,7 +55,8 @@ export function createPeers(options: {
   async function addressesOf(name: string): Promise<string[]> {
     const at = name.lastIndexOf(':');
     const port = name.slice(at + 1);
-    const found = await lookup(name.slice(0, at), { all: true });
+    // The brackets of an IPv6 address belong to the URL, not to the address.
+    const found = await lookup(name.slice(0, at).replace(/^\[(.*)\]$/, '$1'), { all: true });
     return found.map(({ address, family }) => (family === 6 ? `[${address}]:${port}` : `${address}:${port}`));
   }
 

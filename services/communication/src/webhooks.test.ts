@@ -6,7 +6,7 @@ import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 
 import { request } from 'undici';
 import { createConnectionStore } from './store/connections.ts';
-import type { ConnectionDocument } from './store/documents.ts';
+import type { ChannelDocument, ConnectionDocument } from './store/documents.ts';
 import { endpointCounts } from './testing/channels.ts';
 import { caller, endpoint, openWorld, type World } from './testing/world.ts';
 
@@ -450,6 +450,19 @@ describe('usage', () => {
       await callbacks(5);
       world.nowMs += silentMs;
       expect((await billed(1)).map(([usageId]) => usageId)).toEqual([id, `sora-${marker.connectionId}`]);
+    });
+
+    test('is not billed if its application is forgotten', async () => {
+      const channels = world.store.collection<ChannelDocument>('channels');
+      await channels.updateMany({}, { $set: { applicationId: '' } });
+      world.nowMs += silentMs;
+      const connections = world.store.collection<ConnectionDocument>('connections');
+      await waitFor(
+        'the end of the connection',
+        async () => (await connections.findOne({ _id: connection.connectionId }))?.billedToMs !== undefined,
+      );
+      expect(await world.usage()).toEqual([]);
+      expect(await world.metrics(sample)).toContain(`${sample} 0`);
     });
 
     test('that a killed process had claimed is billed with the same id and time', async () => {

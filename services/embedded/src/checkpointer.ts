@@ -28,8 +28,13 @@ export class Checkpointer {
   afterCommit(): void {
     this.#commits += 1;
     if (this.#state === 'done') {
-      this.#state = 'idle';
-      this.#checkpoint.get();
+      try {
+        this.#checkpoint.get();
+        this.#state = 'idle';
+      } catch {
+        // The commit has succeeded. Without further checkpoints the log grows until SQLite's automatic checkpoint.
+        this.#state = 'off';
+      }
       return;
     }
     if (this.#state !== 'idle' || this.#commits < commitsPerCheckpoint) return;

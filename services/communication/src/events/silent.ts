@@ -28,15 +28,15 @@ export async function billSilent(deps: {
   for (const part of parts) {
     const { connectionId, channelId, deviceId, fromMs, toMs, isFirst } = part;
     const channel = await channels.get(channelId);
-    if (channel) {
+    // The channel of a forgotten application has no application id.
+    if (channel?.applicationId) {
       const { applicationId } = channel;
       const time = { startedAtMs: fromMs, durationMs: toMs - fromMs };
       const usage = videoUsage({ connectionId, applicationId, deviceId, isFirst, traceparent: '', ...time });
       await log.publish(topics.usage, [usage]);
     }
     await connections.billed(part);
-    // Without a channel the application is not known, so nothing is billed.
-    if (!channel) continue;
+    if (!channel?.applicationId) continue;
     deps.onBilled();
     logger.warn(
       { channelId, connectionId, until: new Date(toMs).toISOString() },

@@ -18,7 +18,13 @@ export const instantForms =
 /** Parses a time for commander, whatever the machine's time zone; milliseconds since 1970. */
 export function instant(text: string): number {
   if (/^\d{1,6}[smhd]$/.test(text)) return Date.now() - duration(text);
-  const ms = iso.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = iso.test(text) && isDate(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   if (!(ms > 0)) throw new InvalidArgumentError(`It is not a time: ${instantForms}.`);
   return ms;
+}
+
+/** False for a day that its month does not have: Date.parse reads 2026-02-31 as 3 March. */
+function isDate(text: string): boolean {
+  const ms = Date.parse(text);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }

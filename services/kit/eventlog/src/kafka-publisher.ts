@@ -128,7 +128,7 @@ export class KafkaPublisher {
   async close(): Promise<void> {
     this.#closed = true;
     // With nothing to send, do not wait for a running connection attempt.
-    if (this.#producer || this.#queue.length > 0) await this.#pumping;
+    if (this.#producer || this.#waitingEvents > 0) await this.#pumping;
     if (this.#producer) await waitAtMost(this.#producer.disconnect(), 2000);
     this.#producer = undefined;
   }

@@ -104,6 +104,8 @@ it('the error names a certificate that does not match its key or is invalid', as
   expect(problemsOf(settings)).toEqual([expect.stringContaining('does not belong to KAFKA_TLS_CERT_FILE')]);
   file('tls.key', one.key);
   expect(problemsOf(settings)).toEqual([]);
+  file('tls.crt', `${one.cert}\n${other.cert.slice(0, 200)}\n-----END CERTIFICATE-----\n`);
+  expect(problemsOf(settings)).toEqual([expect.stringContaining('has a certificate that cannot be used')]);
   file('tls.crt', 'nothing');
   expect(problemsOf(settings)).toEqual([expect.stringContaining('tls.crt is not a certificate in PEM')]);
 });

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
+import { type ConnectionOptions, createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ConfigError, type ConfigOf, choice, text } from '@headset-cloud/runtime/config.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { SASLOptions } from 'kafkajs';
@@ -151,7 +151,10 @@ function read(config: Config): ConnectionOptions {
   const ca = contentOf('KAFKA_TLS_CA_FILE');
   const cert = contentOf('KAFKA_TLS_CERT_FILE');
   const key = contentOf('KAFKA_TLS_KEY_FILE');
-  if (ca !== undefined) certificate(config, 'KAFKA_TLS_CA_FILE', ca);
+  if (ca !== undefined) {
+    certificate(config, 'KAFKA_TLS_CA_FILE', ca);
+    requireUsable(config, 'KAFKA_TLS_CA_FILE', { ca });
+  }
   if (cert === undefined || key === undefined) return { ...(ca !== undefined && { ca }) };
   const leaf = certificate(config, 'KAFKA_TLS_CERT_FILE', cert);
   let fits: boolean;
@@ -161,7 +164,17 @@ function read(config: Config): ConnectionOptions {
     throw fileError(config, 'KAFKA_TLS_KEY_FILE', 'is not a private key in PEM without a password');
   }
   if (!fits) throw fileError(config, 'KAFKA_TLS_KEY_FILE', 'does not belong to KAFKA_TLS_CERT_FILE');
+  requireUsable(config, 'KAFKA_TLS_CERT_FILE', { cert, key });
   return { ...(ca !== undefined && { ca }), cert, key };
+}
+
+/** Also reads the certificates of a file after the first, which `X509Certificate` ignores. */
+function requireUsable(config: Config, setting: FileSetting, options: SecureContextOptions): void {
+  try {
+    createSecureContext(options);
+  } catch (error) {
+    throw fileError(config, setting, `has a certificate that cannot be used (${(error as Error).message})`);
+  }
 }
 
 /** The first certificate of a file. */

@@ -369,6 +369,12 @@ test('an invalid change keeps the previous certificate, and the log has the reas
     billing.lines().includes(`is not for billing.${domain}`),
   );
   expect(files.current().key).toBe(one.key);
+  // A file whose second certificate is not complete.
+  const half = `${one.cert}\n${other.cert.slice(0, 200)}\n-----END CERTIFICATE-----\n`;
+  swap(mount, 'half', { 'tls.crt': half, 'tls.key': one.key, 'ca.crt': authority.ca });
+  await waitFor('the reason in the log', async () =>
+    billing.lines().includes('has a chain that cannot be used'),
+  );
   swap(mount, 'r2', { 'tls.crt': other.cert, 'tls.key': other.key, 'ca.crt': authority.ca });
   await waitFor('the use of the next valid files', async () => files.current().key === other.key);
   expect(billing.security.files.current()).toBe(before);

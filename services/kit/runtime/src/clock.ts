@@ -36,14 +36,18 @@ export interface Time extends Clock {
   sleep(ms: number, options?: { readonly signal?: AbortSignal; readonly ref?: boolean }): Promise<void>;
 }
 
-/** The machine's clocks and timers. */
+/** Longest time of a timer in Node.js, 24.8 days; a longer one would fire after 1 ms. Milliseconds. */
+const maxTimerMs = 2 ** 31 - 1;
+const timerMs = (ms: number) => Math.min(ms, maxTimerMs);
+
+/** The machine's clocks and timers. A timer of more than 24.8 days fires after 24.8 days. */
 export const systemTime: Time = {
   now: () => Date.now(),
   monotonicNow: () => performance.now(),
-  setTimeout: (callback, ms) => setTimeout(callback, ms),
-  setInterval: (callback, ms) => setInterval(callback, ms),
+  setTimeout: (callback, ms) => setTimeout(callback, timerMs(ms)),
+  setInterval: (callback, ms) => setInterval(callback, timerMs(ms)),
   clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
-  sleep: (ms, options) => sleep(ms, undefined, options),
+  sleep: (ms, options) => sleep(timerMs(ms), undefined, options),
 };
 
 /** The machine's clocks. */

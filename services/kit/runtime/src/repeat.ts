@@ -41,7 +41,8 @@ export function repeat(
       logger.warn({ err: error }, `${name} failed and will be tried again`);
     }
     running = undefined;
-    schedule(intervalMs);
+    // `wake` was called during a run that failed.
+    schedule(woken ? 0 : intervalMs);
   };
   const schedule = (afterMs: number): void => {
     time.clearTimer(timer);

@@ -32,6 +32,7 @@ test('no secret is shown at any depth: keys, secrets, passwords, signed URLs', (
     uploadUrl: 'https://files.example/part?X-Amz-Signature=S3CRET&part=1',
     text: 'loaded from http://a.example/b?token=S3CRET twice',
     accessToken: 'S3CRET',
+    endpoint: 'https://user:S3CRET@receiver.example/callbacks',
   };
   const shown = contentOf(notification(JSON.stringify(secrets)));
   expect(shown).not.toContain('S3CRET');

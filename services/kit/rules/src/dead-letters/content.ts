@@ -5,6 +5,7 @@ import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { DeviceLifecycleEventSchema } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { withoutPassword } from '@headset-cloud/runtime/redact.ts';
 
 /** The message type of each topic. The type requires an entry for every topic of the platform. */
 const schemas: Readonly<Record<(typeof topics)[keyof typeof topics], DescMessage>> = {
@@ -45,10 +46,13 @@ export function headersOf(event: LogEvent): Record<string, string> {
 }
 
 /**
- * Masks secrets in JSON: the values of fields with secret names, and the queries of URLs, which may contain signatures.
+ * Masks secrets in JSON: the values of fields with secret names, and in URLs the user with the password and the query,
+ * which may contain a signature.
  */
 export function withoutSecrets(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return value.replaceAll(/(https?:\/\/[^\s"?]+\?)[^\s"]+/gi, `$1${masked}`);
+  if (typeof value === 'string') {
+    return withoutPassword(value).replaceAll(/(https?:\/\/[^\s"?]+\?)[^\s"]+/gi, `$1${masked}`);
+  }
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(

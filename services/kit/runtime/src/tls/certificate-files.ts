@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { systemTime, type Time } from '../clock.ts';
 import { ConfigError } from '../config.ts';
 import type { Logger } from '../logger.ts';
@@ -160,13 +161,20 @@ function problemOf(
   } catch {
     return wrong(options.key, 'is not a private key in PEM without a password');
   }
-  if (!options.ca) return undefined;
   const authorities = authoritiesIn(String(reading.ca));
-  if (authorities.length === 0) return wrong(options.ca, 'has no certificate in PEM');
+  if (options.ca) {
+    if (authorities.length === 0) return wrong(options.ca, 'has no certificate in PEM');
+    try {
+      for (const one of authorities) new X509Certificate(one);
+    } catch {
+      return wrong(options.ca, 'has a certificate that cannot be read');
+    }
+  }
+  // Also reads the other certificates of the chain, which `X509Certificate` ignores.
   try {
-    for (const one of authorities) new X509Certificate(one);
-  } catch {
-    return wrong(options.ca, 'has a certificate that cannot be read');
+    createSecureContext({ cert, key });
+  } catch (error) {
+    return wrong(options.cert, `has a chain that cannot be used (${(error as Error).message})`);
   }
   return undefined;
 }
