@@ -14,6 +14,7 @@ import { withinTime } from '@headset-cloud/outbound/time-limit.ts';
 import type { ProcessStatus } from '@headset-cloud/process/admin-server.ts';
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { operatorHeaders } from '@headset-cloud/rules/audit/operator.ts';
+import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
 import type { Command } from 'commander';
 
 /** Processes that `ctl status` asks, in this order, with their usual ports on this machine. */
@@ -229,6 +230,9 @@ export function callAdmin<S extends DescService, A>(
       // The call had no effect (for example, no pod of the Kubernetes Service is ready), so the next address may be
       // tried.
       if (neverReached(error) && index + 1 < addresses.length) return callAt(index + 1);
+      if (ConnectError.from(error).code === Code.Unimplemented && !(error instanceof CliError)) {
+        throw await explainMissing(error, method, { service, baseUrl, token, timeoutMs });
+      }
       throw explain(error, method, { service, tried: addresses.slice(0, index + 1), timeoutMs });
     }
   };
@@ -277,6 +281,36 @@ export async function askStatus(
   return { reason, answered, refusesToken };
 }
 
+const addressSettings = (service: AdminService) =>
+  `--admin URL, --${service}-admin URL or ${service.toUpperCase()}_ADMIN`;
+
+const notTheListener = (service: AdminService, where: string) =>
+  `The server at ${where} is not the operators' listener of ${service}. Give the correct address with ${addressSettings(service)}.`;
+
+/**
+ * Explains an answer that the server does not have the method. The server's status shows whether the server is another
+ * process, or an older version of the service.
+ */
+async function explainMissing(
+  cause: unknown,
+  method: DescMethod | undefined,
+  given: { service: AdminService; baseUrl: string; token: string | undefined; timeoutMs: number },
+): Promise<CliError> {
+  const { service, baseUrl, token, timeoutMs } = given;
+  const status = await askStatus([baseUrl], token, timeoutMs);
+  // `platform` is the whole platform in one process.
+  const { service: found, version = '' } = (status ?? {}) as Partial<ProcessStatus>;
+  if (found !== service && found !== 'platform') {
+    return new CliError(exitCodes.unreachable, notTheListener(service, baseUrl), { cause });
+  }
+  const versions = `version ${visible(version)}; ctl has version ${platformVersion()}`;
+  return new CliError(
+    exitCodes.unreachable,
+    `${service} at ${baseUrl} does not have the call ${method?.name ?? ''}: the service is older than ctl (${versions}). Upgrade the service, or use the ctl of its version.`,
+    { cause },
+  );
+}
+
 /** Codes with which a service rejects a call without starting it. */
 const refusals: readonly Code[] = [
   ...[Code.InvalidArgument, Code.NotFound, Code.AlreadyExists, Code.ResourceExhausted],
@@ -290,7 +324,7 @@ function explain(
 ): Error {
   if (error instanceof CliError) return error;
   const where = tried.join(' or ');
-  const address = `--admin URL, --${service}-admin URL or ${service.toUpperCase()}_ADMIN`;
+  const address = addressSettings(service);
   const network = networkReason(error);
   const { code, rawMessage } = ConnectError.from(error);
   const unknown = (exitCode: number, failure: string) => new UnknownOutcome(exitCode, failure, method, error);
@@ -315,13 +349,9 @@ function explain(
         exitCodes.unauthenticated,
         `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes restart the operators' pod to load the current token.`,
       );
-    case Code.Unimplemented:
     // No operators' listener returns PermissionDenied. The public API returns it for every unknown path.
     case Code.PermissionDenied:
-      return new CliError(
-        exitCodes.unreachable,
-        `The server at ${where} is not the operators' listener of ${service}. Give the correct address with ${address}.`,
-      );
+      return new CliError(exitCodes.unreachable, notTheListener(service, where));
     default:
       return refusals.includes(code)
         ? refusedError(visible(rawMessage), { cause: error })

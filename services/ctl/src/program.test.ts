@@ -104,7 +104,7 @@ describe('headset keys', () => {
       expect(await ctl(`headset-keys list${flags}`)).toMatchObject({
         ...{ code: 2, out: '' },
         err: expect.stringMatching(
-          /^Give (one of --device, --application and --developer|the IMEI once)\.\n$/,
+          /^Give (one of --device, --application and --developer|the IMEI once)\.\n$|'--developer <developerId>' is empty\n/,
         ),
       });
     },
@@ -142,10 +142,10 @@ describe('headset keys', () => {
     async (flags) => {
       listener = await openListener({ applications: ['a'] });
       const { code, err } = await ctl(`headset-keys revoke-all${flags}`);
-      expect({ code, err }).toEqual({
-        code: 2,
-        err: 'Give one of --device, --application and --developer.\n',
-      });
+      expect(code).toBe(2);
+      expect(err).toMatch(
+        /^Give one of --device, --application and --developer\.\n$|'--developer <developerId>' is empty\n/,
+      );
       expect(listener.removedKeys).toEqual([]);
     },
   );
@@ -442,6 +442,23 @@ describe('a generated key', () => {
     },
   );
 
+  test('keeps its file when the service registered the key under another id', async () => {
+    listener = await openListener({ keyIdOf: () => 'another-id' });
+    const path = join(directory, 'key.json');
+    const { code, out, err } = await ctl(`headset-keys generate ${imei} --out ${path}`);
+    expect([code, out]).toEqual([1, '']);
+    const { keyId } = JSON.parse(readFileSync(path, 'utf8'));
+    expect(err).toBe(
+      `The key is registered, but the service names it another-id instead of ${keyId}. The key file ${path} is kept.\n` +
+        `Check that ctl and the service have the same version. To generate another key, revoke this one first: ctl headset-keys revoke ${imei} another-id\n`,
+    );
+    const written = await ctl(`headset-keys generate ${imei} --out -`);
+    expect(written.code).toBe(1);
+    expect(written.err).toContain('instead of');
+    expect(written.err).toContain('Keep the key that was written.');
+    expect(written.err).not.toContain('is not registered');
+  });
+
   test('leaves no file when the key could not be registered', async () => {
     listener = await openListener();
     const path = join(directory, 'key.json');
@@ -604,11 +621,21 @@ describe('errors say what to do, each with its exit code', () => {
     expect(err.endsWith(`${advice}\n`)).toBe(true);
   });
 
-  test('another service at the address: 3', async () => {
-    listener = await openListener({ only: 'devices' });
+  test.each(['devices', 'device-link'])('another service at the address, %s: 3', async (service) => {
+    listener = await openListener({ only: 'devices', service });
     const { code, err } = await ctl('deliveries list');
     expect(code).toBe(3);
     expect(err).toContain("is not the operators' listener of notifier");
+  });
+
+  test.each(['notifier', 'platform'])('an older service without the call: 3 (%s)', async (service) => {
+    listener = await openListener({ only: 'devices', service });
+    const { code, err } = await ctl('deliveries list');
+    const version = platformVersion();
+    expect([code, err]).toEqual([
+      3,
+      `notifier at ${listener.url} does not have the call ListDeliveries: the service is older than ctl (version ${version}; ctl has version ${version}). Upgrade the service, or use the ctl of its version.\n`,
+    ]);
   });
 
   // protects against operators/token
@@ -696,6 +723,26 @@ describe('all dead deliveries of an application', () => {
     expect(await ctl('deliveries redeliver n2')).toMatchObject({ code: 1, err: 'Not now.\n' });
   });
 
+  test('are all tried, although the oldest 1,000 stay dead', async () => {
+    const dead = Array.from({ length: 1001 }, (_, n) => `n${n}`);
+    listener = await openListener({ dead, refused: { n0: 'conflict' } });
+    const { code, err } = await ctl('deliveries redeliver --dead-of app');
+    expect([code, err.split('\n').at(-2)]).toEqual([1, '1000 sent again, 1 failed.']);
+    expect(listener.redelivered).toEqual(dead.slice(1));
+  });
+
+  test('are reported as unfinished if an older notifier lists only the oldest', async () => {
+    const dead = Array.from({ length: 1001 }, (_, n) => `n${n}`);
+    listener = await openListener({ dead, ignoresCreatedAfter: true });
+    const { code, err } = await ctl('deliveries redeliver --dead-of app');
+    expect([code, err]).toEqual([
+      1,
+      'The notifier is older than ctl and does not list later dead deliveries. Upgrade the notifier, and run the command again.\n' +
+        '1000 sent again, 0 failed; there may be more.\n',
+    ]);
+    expect(listener.redelivered).toEqual(dead.slice(0, 1000));
+  });
+
   test('are not tried further while the service is unavailable', async () => {
     const refused = Object.fromEntries(['n2', 'n3', 'n4'].map((id) => [id, 'unavailable' as const]));
     listener = await openListener({ dead: ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'], refused });
@@ -720,6 +767,37 @@ describe('all dead deliveries of an application', () => {
     }
     expect(listener.redelivered).toEqual([]);
   });
+});
+
+test.each([
+  ...[
+    'deliveries redeliver --dead-of ',
+    'deliveries list --application ',
+    'transactions find --application ',
+  ],
+  ...['recordings list --application ', 'applications list --developer ', 'artifacts list --package '],
+  ...['firmware list --package ', 'audit list --actor ', 'audit list --developer ', 'audit list --after '],
+  ...['audit list --cursor ', 'developers list --token-file ', 'developers put acme --client one '],
+])('an option with the value of an unset shell variable is rejected: ctl %s', async (args) => {
+  listener = await openListener({ dead: ['n1'] });
+  const { code, out, err } = await ctl(args);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toMatch(/^error: the value of option '--[a-z-]+ <\w+(\.\.\.)?>' is empty\n/);
+  expect([listener.redelivered, listener.auditCalls]).toEqual([[], []]);
+});
+
+test('an option for a text may be empty', async () => {
+  listener = await openListener();
+  expect((await ctl('hardware put HS-1 --shape box --description ')).code).toBe(0);
+});
+
+test('dead letters are read from the services that consume events', async () => {
+  listener = await openListener();
+  const { out } = await ctl('dead-letters list --help');
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(
+    '(choices: "transactions", "devices", "notifier", "billing", default:',
+  );
+  expect((await ctl('dead-letters list --service connectivity')).code).toBe(2);
 });
 
 test('transactions are found by application, state and age', async () => {

@@ -1,8 +1,9 @@
 import { addCompletion } from '@headset-cloud/cli/completion.ts';
 import { exitCodes } from '@headset-cloud/cli/exit-codes.ts';
+import { allowEmpty } from '@headset-cloud/cli/options.ts';
 import { createProgram, runProgram } from '@headset-cloud/cli/run.ts';
 import type { Surroundings } from '@headset-cloud/cli/session.ts';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addArtifacts } from './commands/artifacts.ts';
 import { addAudit } from './commands/audit.ts';
@@ -107,9 +108,14 @@ export function buildProgram(surroundings: Surroundings): Command {
     }),
   )
     .option('--token-file <path>', 'file with the admin token; -: standard input')
-    .option(
-      '--operator <name>',
-      'your name for the audit records; default: OPERATOR, then the name of your account on this machine',
+    .addOption(
+      // The hook below rejects an empty name.
+      allowEmpty(
+        new Option(
+          '--operator <name>',
+          'your name for the audit records; default: OPERATOR, then the name of your account on this machine',
+        ),
+      ),
     );
   // Checks the operator's name before every command, also before a command without an audit record.
   program.hook('preAction', () => void operatorName(program.opts(), surroundings.env));

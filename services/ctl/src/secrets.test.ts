@@ -31,6 +31,8 @@ let things: StoreCollection<Thing>;
 const open: { stop(): Promise<void> }[] = [];
 /** Log for audit records; a test may make it fail. */
 let log: Pick<EventLog, 'publish'>;
+/** The next move of a value finds that the value has changed. */
+let changesOnce: boolean;
 /** False: no value can be moved, like tickets that headsets have copies of. */
 let movable: boolean;
 beforeEach(async () => {
@@ -38,6 +40,7 @@ beforeEach(async () => {
   await bed.log.ensureTopics([topics.audit]);
   log = bed.log;
   movable = true;
+  changesOnce = false;
   things = bed.store.collection<Thing>('things');
 });
 afterEach(async () => {
@@ -68,7 +71,16 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
     name: fields.name,
     async page(after, limit) {
       const { values, ...rest } = await fields.page(after, limit);
-      return { ...rest, values: movable ? values : values.map(({ replace, ...value }) => value) };
+      if (!movable) return { ...rest, values: values.map(({ replace, ...value }) => value) };
+      const changing = values.map(({ replace, ...value }) => ({
+        ...value,
+        async replace(sealed: Uint8Array) {
+          if (!changesOnce) return (await replace?.(sealed)) ?? false;
+          changesOnce = false;
+          return false;
+        },
+      }));
+      return { ...rest, values: changing };
     },
   };
   const server = createAdminServer({
@@ -132,6 +144,24 @@ test('reseal moves all values, and then no value needs the former key', async ()
     services: [{ service: 'devices', sealingKey: nextId, otherKeys: [], notedKeys: [nextId] }],
     places: [{ service: 'devices', place: 'things', keys: [{ key: nextId, values: 201 }], unopened: [] }],
   });
+});
+
+test('a value that changes during a run is moved by the next run, and counted once', async () => {
+  await put(former, 2);
+  await serve('devices', former);
+  const env = { ADMIN_URL: await serve('devices', next, former) };
+  changesOnce = true;
+  const { code, err } = await ctl('secrets reseal', env);
+  expect([code, err]).toEqual([
+    0,
+    [
+      'devices: things: 2 checked, 1 moved',
+      'devices: things: 2 checked, 1 moved',
+      'devices: things: 2 checked, 0 moved',
+      '2 values moved.',
+      '',
+    ].join('\n'),
+  ]);
 });
 
 test('a key that no value needs but a service still lists is reported, and so are values that reseal could not move', async () => {

@@ -98,6 +98,30 @@ describe('errors of a call are reported with the next step', () => {
     expect(cloud?.asked.at(-1)?.headers['idempotency-key']).toBe(key);
   });
 
+  test('a failure of the token endpoint is not reported as a change with an unknown outcome', async () => {
+    cloud = await openCloud(
+      () => empty,
+      () => ({ status: 503 }),
+    );
+    expect(await run('deliveries redeliver n-1', cloud.env)).toEqual({
+      ...{ code: 3, out: '', err: `The token endpoint ${cloud.url}/token answers 503.\n` },
+    });
+    await cloud.close();
+    cloud = await openCloud(
+      () => empty,
+      () => undefined,
+    );
+    const time = createFakeTime();
+    const result = run('--timeout-ms 100 deliveries redeliver n-1', cloud.env, { time });
+    await waitFor('the call', () => cloud?.asked.length === 1);
+    await time.advance(100);
+    const { code, err } = await result;
+    expect([code, err]).toEqual([
+      3,
+      `The token endpoint at ${cloud.url}/token did not answer within 100 ms. Check the address, and whether the platform runs.\n`,
+    ]);
+  });
+
   test('a scope that the client is not allowed to use', async () => {
     cloud = await openCloud(
       () => empty,

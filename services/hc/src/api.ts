@@ -68,8 +68,13 @@ export function createApi(
     return accessToken;
   };
 
-  const sendOnce = async (method: string, url: string, body: string | undefined, key: string | undefined) => {
-    const bearer = await currentToken();
+  const sendOnce = async (
+    method: string,
+    url: string,
+    bearer: string,
+    body: string | undefined,
+    key: string | undefined,
+  ) => {
     const request = {
       method,
       headers: {
@@ -98,9 +103,11 @@ export function createApi(
     const beganMs = time.now();
     let hasNewToken = false;
     for (;;) {
+      // A failure of the token endpoint is thrown from here: the call has had no effect.
+      const bearer = await currentToken();
       let answer: Answer;
       try {
-        answer = await sendOnce(method, url, text, key);
+        answer = await sendOnce(method, url, bearer, text, key);
       } catch (error) {
         if (key !== undefined && error instanceof ApiError && error.isTransient && !neverReached(error)) {
           throw new ApiError(

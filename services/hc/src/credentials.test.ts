@@ -44,8 +44,12 @@ describe('hc login', () => {
       `Basic ${Buffer.from('client-1:the+secret%3A+100%25').toString('base64')}`,
     );
     expect(await run('deliveries list', home())).toMatchObject({ code: 0, out: 'No deliveries.\n' });
-    expect((await run('logout', home())).code).toBe(0);
+    expect(await run('logout', home())).toMatchObject({ code: 0, out: `${file()} was removed.\n` });
     expect(existsSync(file())).toBe(false);
+    expect(await run('logout', home())).toMatchObject({
+      ...{ code: 0, out: `No login is stored in ${file()}.\n` },
+    });
+    expect(JSON.parse((await run('logout --json', home())).out)).toEqual({ removed: null });
     expect(await run('deliveries list', home())).toMatchObject({ code: 4 });
   });
 
@@ -122,6 +126,47 @@ describe('hc login', () => {
     await closed(issuer);
   });
 
+  test('uses the token endpoint exactly as given or discovered, with its trailing slash', async () => {
+    const tokenUrl = `${cloud.url}/token/`;
+    const given = words().map((word) => (word === `${cloud.url}/token` ? tokenUrl : word));
+    expect((await run(given, home(), { input: secret })).code).toBe(0);
+    expect(JSON.parse(readFileSync(file(), 'utf8'))).toMatchObject({ apiUrl: cloud.url, tokenUrl });
+    expect((await run('deliveries list', home())).code).toBe(0);
+    expect((await run('deliveries list', { ...cloud.env, HC_TOKEN_URL: tokenUrl })).code).toBe(0);
+    const issuer = createServer((_, response) =>
+      response.end(JSON.stringify({ issuer: issuerUrl, token_endpoint: tokenUrl })),
+    );
+    const issuerUrl = await listening(issuer);
+    const discovered = given.map((word) =>
+      word === '--token-url' ? '--issuer' : word === tokenUrl ? `${issuerUrl}/` : word,
+    );
+    expect((await run(discovered, home(), { input: secret })).code).toBe(0);
+    await closed(issuer);
+    const tokens = cloud.asked.map(({ url }) => url).filter((url) => url.startsWith('/token'));
+    expect(tokens).toEqual(Array(4).fill('/token/'));
+  });
+
+  test('treats empty variables as absent', async () => {
+    const from = join(folder, 'demo.json');
+    const content = { apiUrl: cloud.url, tokenUrl: `${cloud.url}/token`, applicationId: 'app-1' };
+    writeFileSync(from, JSON.stringify({ ...content, clientId: 'client-1', clientSecret: secret }), {
+      mode: 0o600,
+    });
+    const names = ['API_URL', 'ISSUER', 'TOKEN_URL', 'APPLICATION', 'CLIENT_ID', 'CLIENT_SECRET'];
+    const empty = Object.fromEntries([...names, 'CLIENT_SECRET_FILE'].map((name) => [`HC_${name}`, '']));
+    expect(await run(['login', '--from', from], { ...home(), ...empty })).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('reads the issuer from HC_ISSUER, which the help names', async () => {
+    const { code, err } = await run(
+      words().filter((word) => word !== '--token-url' && word !== `${cloud.url}/token`),
+      { ...home(), HC_ISSUER: `${cloud.url}/token` },
+      { input: secret },
+    );
+    expect([code, err]).toEqual([1, expect.stringContaining(`${cloud.url}/token/.well-known/`)]);
+    expect((await run('--help', {})).out).toContain('HC_ISSUER');
+  });
+
   test('reads all values from a file of make up, unless others may read the file', async () => {
     const demo = join(folder, 'demo.json');
     const content = {
@@ -195,7 +240,9 @@ describe('the credentials', () => {
       const { code, err } = await run('deliveries list', { ...cloud.env, HC_TOKEN_URL });
       expect([code, err]).toEqual([
         2,
-        expect.stringContaining('is plain http, where the secret and tokens can be intercepted'),
+        expect.stringMatching(
+          /^The token endpoint, \S+, is plain http, where the secret and tokens can be intercepted/,
+        ),
       ]);
       expect(cloud.asked).toEqual([]);
     },

@@ -49,7 +49,7 @@ export function readCredentials(
   given: { readonly profile: string; readonly application?: string },
 ): Credentials {
   const stored = readStored(env, given.profile);
-  const value = (variable: string) => env[variable] || undefined;
+  const value = (variable: string) => envValue(env, variable);
   const accessToken = value('HC_ACCESS_TOKEN');
   const apiUrl = value('HC_API_URL') ?? stored.apiUrl;
   const tokenUrl = value('HC_TOKEN_URL') ?? stored.tokenUrl;
@@ -77,7 +77,7 @@ export function readCredentials(
   const allowHttp = stored.allowHttp === true || env['HC_ALLOW_HTTP'] === '1';
   return {
     apiUrl: apiAddress(apiUrl, allowHttp),
-    ...(tokenUrl && { tokenUrl: safeAddress('The token URL', tokenUrl, allowHttp) }),
+    ...(tokenUrl && { tokenUrl: safeAddress('The token endpoint', tokenUrl, allowHttp) }),
     applicationId,
     ...(clientId && { clientId }),
     ...(clientSecret && { clientSecret }),
@@ -85,10 +85,16 @@ export function readCredentials(
   };
 }
 
+/** Value of a variable. An empty variable counts as absent. */
+export function envValue(env: Env, variable: string): string | undefined {
+  return env[variable] || undefined;
+}
+
 /** The secret in the environment, directly or as a file. */
 export function secretFrom(env: Env): string | undefined {
-  const path = env['HC_CLIENT_SECRET_FILE'];
-  if (env['HC_CLIENT_SECRET'] || !path) return env['HC_CLIENT_SECRET'] || undefined;
+  const secret = envValue(env, 'HC_CLIENT_SECRET');
+  const path = envValue(env, 'HC_CLIENT_SECRET_FILE');
+  if (secret !== undefined || path === undefined) return secret;
   try {
     return userText(readFileSync(path)).trim();
   } catch (cause) {
@@ -115,8 +121,8 @@ export function apiAddress(text: string, allowHttp: boolean): string {
 }
 
 /**
- * Checks an address to which a secret may be sent: https, or http on this machine. Throws CliError, also for an address
- * with a password, a query or a fragment.
+ * Checks an address to which a secret may be sent: https, or http on this machine. Keeps its trailing slash. Throws
+ * CliError, also for an address with a password, a query or a fragment.
  */
 export function safeAddress(what: string, text: string, allowHttp: boolean): string {
   const url = URL.parse(text);
@@ -133,7 +139,7 @@ export function safeAddress(what: string, text: string, allowHttp: boolean): str
       `${what}, ${text}, is plain http, where the secret and tokens can be intercepted. Use https, or allow http with hc login --allow-http (HC_ALLOW_HTTP=1).`,
     );
   }
-  return url.href.replace(/\/+$/, '');
+  return url.href;
 }
 
 /** True for names and addresses of this machine. */

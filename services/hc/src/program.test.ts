@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
 import { ago } from '@headset-cloud/runtime/testing/ago.ts';
+import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { type Cloud, type Given, openCloud } from './testing/cloud.ts';
 import { run } from './testing/run.ts';
 
@@ -239,6 +240,21 @@ describe('deliveries', () => {
   });
 });
 
+test.each([
+  ...['deliveries list --types ', 'deliveries recover --since 1h --types ', 'events --after '],
+  ...[
+    'devices --client-version ',
+    '--application  deliveries list',
+    'deliveries redeliver n-1 --idempotency-key ',
+  ],
+])('an option with the value of an unset shell variable is rejected: hc %s', async (line) => {
+  await answering(() => ({ body: { deliveries: [], events: [], devices: [], cursor: null } }));
+  const { code, out, err } = await run(line, cloud.env);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toMatch(/^error: the value of option '--[a-z-]+ <\w+>' is empty\n/);
+  expect(cloud.asked).toEqual([]);
+});
+
 describe('trigger', () => {
   const types = [
     { type: 'notify-boot', destination: 'deviceEvent', summary: 'Boot', examples: [{ name: 'started' }] },
@@ -350,6 +366,31 @@ describe('transactions', () => {
     expect(ended.out).toContain(`\n${shown}\n`);
     expect(cloud.asked.at(-1)?.url).toMatch(new RegExp(`/deliveries/tx-3-${end}$`));
   });
+
+  test.each(['the callback is missing', 'the call for the callback hangs'])(
+    'end with 130 at Ctrl-C during the wait for the callback: %s',
+    async (trouble) => {
+      cloud = await openCloud((call) => {
+        if (call.includes('/transactions/'))
+          return { body: { ...transaction, transactionStatus: 'processed' } };
+        return trouble.includes('hangs') ? undefined : { status: 404, body: { message: 'none' } };
+      });
+      let interrupt = () => {};
+      const ended = run('transactions watch 3', cloud.env, {
+        onInterrupt: (then) => {
+          interrupt = then;
+          return () => {};
+        },
+      });
+      await waitFor('the wait', () => cloud.asked.some(({ url }) => url.includes('/deliveries/')));
+      interrupt();
+      const { code, err } = await ended;
+      expect([code, err]).toEqual([
+        130,
+        'Transaction 3 has ended. Its callback is not available yet: hc deliveries list --transaction 3\n',
+      ]);
+    },
+  );
 
   test('are listed newest first, over pages', async () => {
     const many = Array.from({ length: 150 }, (_, i) => ({

@@ -50,6 +50,7 @@ Examples:
 Without a login:
   HC_API_URL, HC_TOKEN_URL, HC_APPLICATION, HC_CLIENT_ID and HC_CLIENT_SECRET (or HC_CLIENT_SECRET_FILE) each override a
   value of hc login. HC_ACCESS_TOKEN replaces client and secret. HC_ALLOW_HTTP=1 allows plain http.
+  hc login reads these variables, too, and HC_ISSUER in place of --issuer. Empty variables count as absent.
 
 Files:
   XDG_CONFIG_HOME (~/.config) contains headset-cloud/default.json of hc login (mode 0600), XDG_STATE_HOME (~/.local/state)

@@ -85,7 +85,7 @@ export async function untilSuccess<T>(
 }
 
 /** The result of `work`; undefined when `stop` is aborted first, and then the result is ignored. */
-async function untilStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T | undefined> {
+export async function untilStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T | undefined> {
   const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
   const end = () => resolve(undefined);
   stop.addEventListener('abort', end, { once: true });

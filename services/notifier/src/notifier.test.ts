@@ -209,8 +209,9 @@ test('operators find the oldest pending callbacks, of all applications or of one
     { notificationId: 'n-2', applicationId: 'a-2', orderKey: 't-2', createdAtMs: created(3000) },
     { notificationId: 'n-3', applicationId: 'a-1', orderKey: 't-3', createdAtMs: created(2000) },
   );
-  const list = async (applicationId: string, oldestFirst: boolean, limit = 0) => {
-    const query = { applicationId, status: 'pending', oldestFirst, limit };
+  const list = async (applicationId: string, oldestFirst: boolean, limit = 0, createdAfterMs?: bigint) => {
+    const after = createdAfterMs === undefined ? {} : { createdAfterMs };
+    const query = { applicationId, status: 'pending', oldestFirst, limit, ...after };
     return (await notifier.admin.listDeliveries(query)).deliveries.map((d) => d.notificationId);
   };
   await waitFor('all to be there', async () => (await list('', false)).length === 3);
@@ -218,4 +219,17 @@ test('operators find the oldest pending callbacks, of all applications or of one
   expect(await list('', false)).toEqual(['n-1', 'n-3', 'n-2']);
   expect(await list('a-1', true)).toEqual(['n-3', 'n-1']);
   expect(await list('a-1', true, 1)).toEqual(['n-3']);
+  expect(await list('a-1', true, 1, created(2000))).toEqual(['n-1']);
+  expect(await list('a-1', true, 1, created(1000))).toEqual([]);
+  expect(await list('', true, 1, created(3000))).toEqual(['n-3']);
+  await expect(list('a-1', false, 1, created(2000))).rejects.toThrow(
+    'created_after_ms requires oldest_first.',
+  );
+  await use.world.publish({
+    ...{ notificationId: 'n-4', applicationId: 'a-1', orderKey: 't-4', createdAtMs: created(2000) },
+  });
+  await waitFor('the fourth', async () => (await list('', false)).length === 4);
+  // Deliveries with the same time are on one page.
+  expect((await list('a-1', true, 1, -1n)).sort()).toEqual(['n-3', 'n-4']);
+  expect((await list('', true, 2, -1n)).sort()).toEqual(['n-2', 'n-3', 'n-4']);
 });

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { ListenAddress } from '@headset-cloud/runtime/config.ts';
+import { addressText, type ListenAddress } from '@headset-cloud/runtime/config.ts';
 import { closeNow, listenOn } from '@headset-cloud/runtime/http-listen.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
 import type { Adapter, Configuration } from 'oidc-provider';
@@ -77,8 +77,7 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
     (req, res) => handle(req, res),
   );
   const port = await listenOn(server, listen, 'ISSUER_LISTEN');
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const own = `http://${host}:${port}`;
+  const own = `http://${addressText({ host: listen.host, port })}`;
   const issuer = options.publicUrl ?? own;
   const provider = new library.Provider(issuer, configuration(options, secrets, library.errors));
   provider.on('server_error', (_, error) => logger.error({ err: error }, 'the issuer failed'));

@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError } from '@headset-cloud/runtime/config.ts';
-import { runPlatform } from './platform.ts';
+import { ConfigError, readConfig } from '@headset-cloud/runtime/config.ts';
+import { standaloneConfig } from './config.ts';
+import { embeddedDefaults, runPlatform } from './platform.ts';
 
 /** The settings that the start rejects. */
 async function refused(env: Record<string, string>): Promise<readonly string[]> {
@@ -32,6 +33,11 @@ describe('in production', () => {
   test('the embedded defaults allow none', async () => {
     expect(await refused(env)).toEqual(['OIDC_ISSUER']);
   });
+});
+
+test('an IPv6 listen address of the issuer gives a valid default of OIDC_ISSUER', () => {
+  const config = readConfig(standaloneConfig, { ISSUER_LISTEN: '[::1]:8081' });
+  expect(embeddedDefaults(config, {})['OIDC_ISSUER']).toBe('http://[::1]:8081');
 });
 
 describe('one process on MongoDB and Kafka', () => {

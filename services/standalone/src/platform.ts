@@ -26,7 +26,13 @@ import { dayMs } from '@headset-cloud/rules/retention/config.ts';
 import { secretsAdmin } from '@headset-cloud/rules/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/rules/sealed/noted-keys.ts';
 import { systemClock } from '@headset-cloud/runtime/clock.ts';
-import { ConfigError, type ConfigOf, type ConfigProblem, readConfig } from '@headset-cloud/runtime/config.ts';
+import {
+  addressText,
+  ConfigError,
+  type ConfigOf,
+  type ConfigProblem,
+  readConfig,
+} from '@headset-cloud/runtime/config.ts';
 import { secretKeysOf } from '@headset-cloud/runtime/secrets.ts';
 import type { ServiceName } from '@headset-cloud/runtime/service-names.ts';
 import { createTracing } from '@headset-cloud/runtime/tracing.ts';
@@ -55,13 +61,12 @@ function isShared(env: Readonly<Record<string, string | undefined>>): boolean {
 }
 
 /** Defaults of the embedded stack that differ from the defaults of the services and the gateway. */
-function embeddedDefaults(
+export function embeddedDefaults(
   config: StandaloneConfig,
   { NODE_ENV }: { readonly NODE_ENV?: string | undefined },
 ): Record<string, string> {
   const issuerUrl =
-    config.ISSUER_PUBLIC_URL?.replace(/\/$/, '') ??
-    `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
+    config.ISSUER_PUBLIC_URL?.replace(/\/$/, '') ?? `http://${addressText(config.ISSUER_LISTEN)}`;
   // Callbacks and recordings may use addresses on this machine, except in production.
   const local = '127.0.0.0/8,::1/128';
   return {

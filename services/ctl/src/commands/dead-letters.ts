@@ -17,7 +17,7 @@ import { time } from '../output.ts';
 import type { Session } from '../session.ts';
 
 /** The services that consume events: each stores the dead letters of its own groups. */
-const consumers = ['transactions', 'devices', 'notifier', 'billing', 'connectivity'] as const;
+const consumers = ['transactions', 'devices', 'notifier', 'billing'] as const;
 
 /** `dead-letters list|show|replay|discard`. */
 export function addDeadLetters(program: Command, session: Session): void {

@@ -1,5 +1,5 @@
 import { attemptEach, forEachItem, type Outcome, requireAll } from '@headset-cloud/cli/each.ts';
-import { CliError, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { CliError, refusedError, usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { deliveryStateOption, earlierName } from '@headset-cloud/cli/options.ts';
 import { type Column, fields, visible } from '@headset-cloud/cli/output.ts';
 import { limitOption, moreHint } from '@headset-cloud/cli/paging.ts';
@@ -123,9 +123,12 @@ async function redeliverDead(
   applicationId: string,
   send: ((notificationId: string) => Promise<unknown>) | undefined,
 ): Promise<void> {
-  const dead = () =>
+  const dead = (createdAfterMs?: bigint) =>
     session.call('notifier', NotifierAdminService, (c) =>
-      c.listDeliveries({ applicationId, status: 'dead', limit: pageSize, oldestFirst: true }),
+      c.listDeliveries({
+        ...{ applicationId, status: 'dead', limit: pageSize, oldestFirst: true },
+        ...(createdAfterMs !== undefined && { createdAfterMs }),
+      }),
     );
   if (!send) {
     const answer = await dead();
@@ -145,15 +148,27 @@ async function redeliverDead(
   const outcome: { done: string[]; failed: Outcome['failed'][number][]; left: string[] } = {
     ...{ done: [], failed: [], left: [] },
   };
-  while (outcome.left.length === 0) {
-    const { deliveries } = await dead().catch((error: unknown) => {
+  const unfinished = (error: CliError) => {
+    const counts = `${outcome.done.length} sent again, ${outcome.failed.length} failed; there may be more.`;
+    return new CliError(error.exitCode, `${error.message}\n${counts}`, { cause: error });
+  };
+  // A delivery that dies again keeps its creation time, so it is not on a later page.
+  let createdAfterMs = -1n;
+  for (let isMore = true; isMore && outcome.left.length === 0; ) {
+    const { deliveries } = await dead(createdAfterMs).catch((error: unknown) => {
       if (!(error instanceof CliError) || tried.size === 0) throw error;
-      const { done, failed } = outcome;
-      const counts = `${done.length} sent again, ${failed.length} failed; there may be more.`;
-      throw new CliError(error.exitCode, `${error.message}\n${counts}`, { cause: error });
+      throw unfinished(error);
     });
+    isMore = deliveries.length >= pageSize;
+    createdAfterMs = deliveries.at(-1)?.createdAtMs ?? createdAfterMs;
     const fresh = deliveries.map(({ notificationId }) => notificationId).filter((id) => !tried.has(id));
-    if (fresh.length === 0) break;
+    if (isMore && fresh.length === 0) {
+      throw unfinished(
+        refusedError(
+          'The notifier is older than ctl and does not list later dead deliveries. Upgrade the notifier, and run the command again.',
+        ),
+      );
+    }
     for (const id of fresh) tried.add(id);
     const { done, failed, left } = await attemptEach(fresh, send, session.terminal.err);
     outcome.done.push(...done);

@@ -1,5 +1,6 @@
 import { forEachItem } from '@headset-cloud/cli/each.ts';
 import { imei } from '@headset-cloud/cli/ids.ts';
+import { allowEmpty } from '@headset-cloud/cli/options.ts';
 import { afterHint, limitOption } from '@headset-cloud/cli/paging.ts';
 import {
   DevicesAdminService,
@@ -7,7 +8,7 @@ import {
   ListDevicesResponseSchema,
   PutDeviceResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Session } from '../session.ts';
 import { deviceText } from './device-text.ts';
 import { addForget } from './forget.ts';
@@ -20,9 +21,13 @@ export function addDevices(program: Command, session: Session): void {
   group
     .command('put <imei...>')
     .description('register devices; a repeat changes nothing')
-    .option(
-      '--destination <text>',
-      'where they are bound for, shown with the hardware properties; "" removes it',
+    .addOption(
+      allowEmpty(
+        new Option(
+          '--destination <text>',
+          'shipping destination of the devices, for example JP, shown in the hardware properties; "" removes it',
+        ),
+      ),
     )
     .action(async (deviceIds: string[], { destination }: { destination?: string }) => {
       const put = async (deviceId: string) => {

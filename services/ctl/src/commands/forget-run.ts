@@ -65,7 +65,7 @@ export interface ForgetRun extends Outcome {
 /** Adds the options of ForgetOptions to a command. `endOpen`: help text of --end-open. */
 export function forgetOptions(command: Command, endOpen: string): Command {
   return command
-    .requiredOption('--reference <id>', 'the id of the request that this fulfils, for the audit record')
+    .requiredOption('--reference <id>', 'id of the deletion request, for the audit record')
     .option('--end-open', endOpen, false)
     .option('--dry-run', 'only count what would be removed', false);
 }

@@ -1,3 +1,4 @@
+import { allowEmpty } from '@headset-cloud/cli/options.ts';
 import { fields } from '@headset-cloud/cli/output.ts';
 import {
   DevicesAdminService,
@@ -5,7 +6,7 @@ import {
   PutHardwareModelResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Camera, HardwareModel } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Session } from '../session.ts';
 
 type GivenCamera = Pick<Camera, 'direction' | 'mountedPosition' | 'maxWidth' | 'maxHeight'>;
@@ -26,7 +27,7 @@ export function addHardware(program: Command, session: Session): void {
     .description('register or replace a model under the identifier that its headsets report')
     .requiredOption('--shape <shape>', 'box or neck-mounted')
     .option('--name <name>', 'name; default: the identifier')
-    .option('--description <text>', 'description', '')
+    .addOption(allowEmpty(new Option('--description <text>', 'description').default('')))
     .option(
       '--camera <direction:position:WIDTHxHEIGHT>',
       'a camera, such as landscape:front:1920x1080; repeat for each camera',

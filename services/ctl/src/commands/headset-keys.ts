@@ -144,18 +144,22 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       } else {
         writeKeyFile(path, file);
       }
-      try {
-        const answer = await add(deviceId, publicKeyPem, name);
-        if (answer.keyId !== file.keyId) {
-          throw refusedError(`The service named the key ${answer.keyId} instead of ${file.keyId}.`);
-        }
-      } catch (error) {
+      const answer = await add(deviceId, publicKeyPem, name).catch((error: unknown) => {
         if (error instanceof UnknownOutcome) throw mayBeRegistered(error, file, toOutput ? undefined : path);
-        if (toOutput) terminal.err('The key that was written is not registered. Delete it.\n');
-        else removeKeyFile(path);
+        // Any other error than CliError does not show whether the key is registered.
+        if (error instanceof CliError) {
+          if (toOutput) terminal.err('The key that was written is not registered. Delete it.\n');
+          else removeKeyFile(path);
+        }
         throw error;
-      }
+      });
       const { keyId } = file;
+      if (answer.keyId !== keyId) {
+        throw refusedError(
+          `The key is registered, but the service names it ${answer.keyId} instead of ${keyId}. ${toOutput ? 'Keep the key that was written' : `The key file ${path} is kept`}.\n` +
+            `Check that ctl and the service have the same version. To generate another key, revoke this one first: ctl headset-keys revoke ${deviceId} ${answer.keyId}`,
+        );
+      }
       const text = () =>
         fields([
           ['device', deviceId],

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { refusedError } from '@headset-cloud/cli/exit-codes.ts';
 import {
   type PlaceReport,
+  PlaceReportSchema,
   SecretsAdminService,
   type SecretsReport,
   SecretsReportSchema,
@@ -32,7 +33,7 @@ export function addSecrets(program: Command, session: Session): void {
     .option('--services', byService, false)
     .action(async ({ services }: { services: boolean }) => {
       const listeners = await findListeners(session);
-      const report = await inspectAll(session, listeners, false);
+      const { report } = await inspectAll(session, listeners, false);
       session.showMessage(SecretsReportSchema, report, (shown) => describe(session, shown, services));
       for (const line of unneededKeys(report)) session.terminal.err(line);
       requireAllOpened(report);
@@ -46,15 +47,15 @@ export function addSecrets(program: Command, session: Session): void {
     .action(async ({ dryRun, ...shown }: { dryRun: boolean; services: boolean }) => {
       const listeners = await findListeners(session);
       requireOneKey(listeners);
-      let report = await inspectAll(session, listeners, !dryRun);
+      let { report, changed } = await inspectAll(session, listeners, !dryRun);
       let moved = movedIn(report);
-      for (let run = 1; !dryRun && movedIn(report) > 0; run += 1) {
+      for (let run = 1; !dryRun && movedIn(report) + changed > 0; run += 1) {
         if (run === maxRuns) {
           throw refusedError(
             `Values are still sealed with another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
           );
         }
-        report = await inspectAll(session, listeners, true);
+        ({ report, changed } = await inspectAll(session, listeners, true));
         moved += movedIn(report);
       }
       if (!dryRun) {
@@ -115,21 +116,23 @@ function requireOneKey(listeners: ReadonlyMap<string, Listener>): void {
   }
 }
 
+/** `changed`: number of values that changed during the run and were therefore not moved. */
 async function inspectAll(
   session: Session,
   listeners: ReadonlyMap<string, Listener>,
   reseal: boolean,
-): Promise<SecretsReport> {
+): Promise<{ report: SecretsReport; changed: number }> {
   const places: PlaceReport[] = [];
+  let changed = 0;
   for (const { listener, secrets } of listeners.values()) {
     for (const place of secrets.places) {
-      places.push(await inspect(session, listener, secrets.service, place, reseal));
+      const inspected = await inspect(session, listener, secrets.service, place, reseal);
+      places.push(inspected.report);
+      changed += inspected.changed;
     }
   }
-  return create(SecretsReportSchema, {
-    services: [...listeners.values()].map(({ secrets }) => secrets),
-    places,
-  });
+  const services = [...listeners.values()].map(({ secrets }) => secrets);
+  return { report: create(SecretsReportSchema, { services, places }), changed };
 }
 
 /** Reads all values of a service. Writes at most one line of progress per answer to standard error. */
@@ -139,10 +142,11 @@ async function inspect(
   service: string,
   place: string,
   reseal: boolean,
-): Promise<PlaceReport> {
+): Promise<{ report: PlaceReport; changed: number }> {
   const counts = new Map<string, number>();
   const unopened: PlaceReport['unopened'] = [];
   let moved = 0;
+  let changed = 0;
   let after = '';
   for (let answers = 1; ; answers += 1) {
     const answer = await session.call(listener, SecretsAdminService, (c) =>
@@ -150,8 +154,9 @@ async function inspect(
     );
     for (const { key, values } of answer.keys) counts.set(key, (counts.get(key) ?? 0) + values);
     unopened.push(...answer.unopened);
-    // A value that changed in the meantime was not moved. The next run reads it again.
-    moved += answer.moved + answer.changed;
+    moved += answer.moved;
+    // The next run reads these values again.
+    changed += answer.changed;
     after = answer.next;
     const done = after === '';
     if (done || answers % 10 === 0) {
@@ -162,8 +167,8 @@ async function inspect(
     if (done) break;
   }
   const keys = [...counts].map(([key, values]) => ({ key, values }));
-  return create(SecretsReportSchema, { places: [{ service, place, keys, moved, unopened }] })
-    .places[0] as PlaceReport;
+  const report = create(PlaceReportSchema, { service, place, keys, moved, unopened });
+  return { report, changed };
 }
 
 function movedIn({ places }: SecretsReport): number {

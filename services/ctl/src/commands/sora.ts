@@ -1,5 +1,6 @@
 import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { wholeNumber } from '@headset-cloud/cli/numbers.ts';
+import { allowEmpty } from '@headset-cloud/cli/options.ts';
 import { fields } from '@headset-cloud/cli/output.ts';
 import {
   CommunicationAdminService,
@@ -9,7 +10,7 @@ import {
   RemoveEndpointResponseSchema,
   SetDefaultVersionResponseSchema,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Session } from '../session.ts';
 
 interface PutOptions {
@@ -38,7 +39,13 @@ export function addSora(program: Command, session: Session): void {
     .requiredOption('--signaling-url <url>', 'address for integrators: wss://…/signaling')
     .requiredOption('--sora-version <version>', "the endpoint's Sora version")
     .requiredOption('--limit <connections>', 'maximum concurrent connections', wholeNumber())
-    .option('--archive-url <url>', 'address of its recorded files; default: no recordings', '')
+    .addOption(
+      allowEmpty(
+        new Option('--archive-url <url>', 'address of its recorded files; default: no recordings').default(
+          '',
+        ),
+      ),
+    )
     .option(
       '--secret-file <path>',
       "file of its webhooks' bearer token, - for standard input; a new endpoint needs one",

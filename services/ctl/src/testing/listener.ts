@@ -97,8 +97,10 @@ export async function openListener(
     trouble?: 'silent' | 'failing';
     /** Error of a call for something that does not exist. */
     missing?: string;
-    /** The dead deliveries of every application. They die again at once. */
+    /** The dead deliveries of every application, oldest first. They die again at once. */
     dead?: readonly string[];
+    /** True for a notifier that does not know `createdAfterMs`. */
+    ignoresCreatedAfter?: boolean;
     /** Dead deliveries that cannot be sent again, with the reason. */
     refused?: Readonly<Record<string, 'conflict' | 'unavailable'>>;
     /** Answer to `devices forget`; absent: no data exists. */
@@ -250,10 +252,14 @@ export async function openListener(
       },
   });
   const notifier = bind(NotifierAdminService, {
-    listDeliveries: async ({ applicationId, status, oldestFirst }) => ({
-      deliveries: (applicationId === '' ? ['n1'] : (options.dead ?? [])).map((notificationId) => ({
-        ...{ notificationId, status, lastOutcome: oldestFirst ? 'oldest' : 'newest' },
-      })),
+    listDeliveries: async ({ applicationId, status, oldestFirst, createdAfterMs = -1n, limit }) => ({
+      deliveries: (applicationId === '' ? ['n1'] : (options.dead ?? []))
+        .map((notificationId, n) => ({
+          ...{ notificationId, status, createdAtMs: BigInt(n) },
+          lastOutcome: oldestFirst ? 'oldest' : 'newest',
+        }))
+        .filter(({ createdAtMs }) => options.ignoresCreatedAfter || createdAtMs > createdAfterMs)
+        .slice(0, limit),
     }),
     getDelivery: async ({ notificationId }) => ({
       delivery: { notificationId, status: 'dead' },

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { toJson } from '@bufbuild/protobuf';
 import { ConnectResponseSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import { userText } from '@headset-cloud/runtime/user-text.ts';
 import { apply } from './actions.ts';
 import { allDeathPoints, type Behaviour, checkedBehaviour, type DeathPoint } from './behaviour.ts';
@@ -114,6 +115,9 @@ export async function runHeadsets(
   const [firstMs = 0, maxMs = 0] = (o['backoff-ms'] ?? '').split('-').map(Number);
   if (o['backoff-ms'] && !(firstMs > 0 && maxMs >= firstMs)) throw new Error('--backoff-ms is not A-B');
 
+  const rate = Number(o['connect-rate'] ?? 500);
+  if (!(rate > 0)) throw new Error('--connect-rate is not a positive number');
+
   const content = o.content ? JSON.parse(userText(readFileSync(o.content))) : undefined;
   const ca = o.ca === undefined ? undefined : readFileSync(o.ca, 'utf8');
   const headsets = new Map<string, Headset>();
@@ -151,13 +155,7 @@ export async function runHeadsets(
 
   const control = o['control-port'] ? await listenForControl(headsets, Number(o['control-port'])) : undefined;
   if (control) print({ control: control.url });
-  const rate = Number(o['connect-rate'] ?? 500);
-  let i = 0;
-  for (const headset of headsets.values()) {
-    headset.connect();
-    i += 1;
-    if (i % Math.max(1, Math.round(rate / 20)) === 0) await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await connectAll([...headsets.values()], rate);
   print({ headsets: headsets.size });
   if (o.script) {
     const script = JSON.parse(userText(readFileSync(o.script))) as Step[];
@@ -178,6 +176,19 @@ export async function runHeadsets(
     process.exit(0);
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
+}
+
+/** Connects headsets in groups, with about 20 groups per second. `rate`: new connections per second. */
+export async function connectAll(
+  headsets: readonly Pick<Headset, 'connect'>[],
+  rate: number,
+  time: Time = systemTime,
+): Promise<void> {
+  const group = Math.max(1, Math.round(rate / 20));
+  for (const [i, headset] of headsets.entries()) {
+    headset.connect();
+    if ((i + 1) % group === 0) await time.sleep((group * 1000) / rate);
+  }
 }
 
 /** Ends the process with the error's message. */

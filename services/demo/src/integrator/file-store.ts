@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { addressText } from '@headset-cloud/runtime/config.ts';
 import { verifyCallback } from './verify.ts';
 
 /** A received request for a signed URL. */
@@ -55,8 +56,9 @@ export async function startFileStore(host = '127.0.0.1'): Promise<FileStore> {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ url }));
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const { port } = server.address() as AddressInfo;
   const store: FileStore = {
-    signUrl: `http://${host}:${(server.address() as AddressInfo).port}/sign`,
+    signUrl: `http://${addressText({ host, port })}/sign`,
     requests,
     files,
     keys: [],

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function send(id: string = randomUUID(), body = '{"a":1}'): Promise<number> {
+async function send(id: string = randomUUID(), body = '{"a":1}', signedWith = key): Promise<number> {
   const timestamp = Math.floor(Date.now() / 1000);
-  const signed = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  const signed = createHmac('sha256', signedWith).update(`${id}.${timestamp}.`).update(body).digest('base64');
   const answer = await fetch(server.url, {
     method: 'POST',
     body,
@@ -29,7 +29,7 @@ async function send(id: string = randomUUID(), body = '{"a":1}'): Promise<number
       'webhook-id': id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': `v1,${signed}`,
-      'x-tlpf-notification-key': createHmac('sha256', key).update(body).digest('hex'),
+      'x-tlpf-notification-key': createHmac('sha256', signedWith).update(body).digest('hex'),
     },
   });
   await answer.arrayBuffer();
@@ -67,4 +67,28 @@ it('keeps only the newest arrivals in memory', async () => {
   ]);
   expect(await send('3')).toBe(204);
   expect(ids(server.received)).toEqual(['3', '4', '5']);
+});
+
+it('keeps added keys when the key file is read again, and drops keys that left the file', async () => {
+  const keyFile = join(folder, 'keys');
+  writeFileSync(keyFile, 'first of file\n');
+  server = await startIntegrator({ keys: [key], keyFile });
+  server.keys.push('added');
+  const answers = async () => {
+    const statuses: number[] = [];
+    for (const one of [key, 'added', 'first of file', 'second of file']) {
+      statuses.push(await send(randomUUID(), '{}', one));
+    }
+    return statuses;
+  };
+  expect(await answers()).toEqual([204, 204, 204, 401]);
+  writeFileSync(keyFile, 'second of file\n');
+  expect(await send(randomUUID(), '{}', 'second of file')).toBe(204);
+  expect(await answers()).toEqual([204, 204, 401, 204]);
+});
+
+it('names an IPv6 address in brackets', async () => {
+  server = await startIntegrator({ keys: [key], host: '::1' });
+  expect(new URL(server.url).hostname).toBe('[::1]');
+  expect(await send()).toBe(204);
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { addressText } from '@headset-cloud/runtime/config.ts';
 import { verifyCallback } from './verify.ts';
 
 /** One received callback, in the order of arrival. */
@@ -51,7 +52,7 @@ export interface IntegratorServer {
   readonly origin: string;
   /** URL to register in an application's settings. */
   readonly url: string;
-  /** Accepted authentication keys; keys can be added at any time. */
+  /** Accepted authentication keys, in addition to the keys of `keyFile`; keys can be added at any time. */
   readonly keys: string[];
   /** The newest arrivals of this run. */
   readonly arrivals: readonly Received[];
@@ -77,14 +78,15 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
   const keep = options.keep ?? 10_000;
   const acceptedIds = new Set<string>();
   let lastWrite: Promise<unknown> = Promise.resolve();
-  const keys = [...(options.keys ?? []), ...readKeys(options.keyFile)];
+  const keys = [...(options.keys ?? [])];
+  let keysOfFile = readKeys(options.keyFile);
 
   const verify = (request: IncomingMessage, rawBody: Buffer): boolean => {
     const callback = { headers: request.headers, rawBody };
-    if (verifyCallback(callback, keys)) return true;
+    if (verifyCallback(callback, [...keys, ...keysOfFile])) return true;
     if (!options.keyFile) return false;
-    keys.splice(0, keys.length, ...(options.keys ?? []), ...readKeys(options.keyFile));
-    return verifyCallback(callback, keys);
+    keysOfFile = readKeys(options.keyFile);
+    return verifyCallback(callback, keysOfFile);
   };
 
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -142,10 +144,11 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
     server.listen(options.port ?? 0, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
+  const origin = `http://${addressText({ host, port })}`;
   return {
     port,
-    origin: `http://${host}:${port}`,
-    url: `http://${host}:${port}/callbacks`,
+    origin,
+    url: `${origin}/callbacks`,
     keys,
     arrivals,
     received,

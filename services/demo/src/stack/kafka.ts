@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { writeSecretFile } from '@headset-cloud/cli/secret-file.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { freePort } from './ports.ts';
+import { killAtExit } from './process.ts';
 import { findProgram } from './programs.ts';
 
 const run = promisify(execFile);
@@ -152,9 +153,7 @@ async function launch(libs: string, dir: string, properties: string): Promise<Ch
     ? spawn('setpriv', ['--pdeathsig', 'KILL', 'java', ...java], { stdio: ['ignore', log, log] })
     : spawn('java', java, { stdio: ['ignore', log, log] });
   closeSync(log);
-  const killWithParent = () => child.kill('SIGKILL');
-  process.once('exit', killWithParent);
-  child.once('exit', () => process.off('exit', killWithParent));
+  killAtExit(child);
   const failed = new Promise<never>((_, reject) => child.once('error', reject));
   failed.catch(() => {});
   const started = waitFor(

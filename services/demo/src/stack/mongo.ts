@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { addressText } from '@headset-cloud/runtime/config.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { MongoClient } from 'mongodb';
 import { freePort } from './ports.ts';
+import { killAtExit } from './process.ts';
 import { findProgram } from './programs.ts';
 
 /** A MongoDB server of a test. Its data stays in its directory. */
@@ -63,6 +65,7 @@ async function start(
   const child = spawn(path, [...options, '--cache-size', '256M', ...more], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  killAtExit(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -73,7 +76,7 @@ async function start(
   child.once('error', (error) => {
     failed = error;
   });
-  const uri = `mongodb://${host}:${port}/?directConnection=true`;
+  const uri = `mongodb://${addressText({ host, port })}/?directConnection=true`;
   try {
     await waitFor(
       `${program} to answer on port ${port}`,

@@ -17,10 +17,18 @@ function rangeOf(text: string): { readonly from: number; readonly to: number } {
 /** Ports that were returned before. Their users may not listen yet. */
 const given = new Set<number>();
 
-/** Returns different free ports that this process has not returned before. */
+/**
+ * Returns different free ports that this process has not returned before. Throws an Error if the range has no more of
+ * them.
+ */
 export async function freePorts(count: number): Promise<number[]> {
   const chosen: number[] = [];
   while (chosen.length < count) {
+    if (given.size >= range.to - range.from) {
+      throw new Error(
+        `No port of the range ${range.from}-${range.to - 1} is left. Set TEST_PORTS to a larger or another range.`,
+      );
+    }
     const port = randomInt(range.from, range.to);
     if (given.has(port)) continue;
     given.add(port);

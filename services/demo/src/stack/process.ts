@@ -54,14 +54,21 @@ export interface ManagedProcess {
 const alive = new Set<ChildProcess>();
 let hooked = false;
 
-/** Defines a process. `start` starts it. */
-export function manageProcess(options: ProcessOptions): ManagedProcess {
+/** Kills a child process (SIGKILL) when this process exits. */
+export function killAtExit(child: ChildProcess): void {
   if (!hooked) {
     hooked = true;
     process.on('exit', () => {
-      for (const child of alive) child.kill('SIGKILL');
+      for (const one of alive) one.kill('SIGKILL');
     });
   }
+  alive.add(child);
+  const ended = () => void alive.delete(child);
+  child.once('exit', ended).once('error', ended);
+}
+
+/** Defines a process. `start` starts it. */
+export function manageProcess(options: ProcessOptions): ManagedProcess {
   let child: ChildProcess | undefined;
   let exited: Promise<string> = Promise.resolve('not started');
   const isScript = options.entry.endsWith('.ts');
@@ -96,16 +103,10 @@ export function manageProcess(options: ProcessOptions): ManagedProcess {
       );
       closeSync(log);
       child = starting;
-      alive.add(starting);
+      killAtExit(starting);
       exited = new Promise((done) => {
-        starting.once('exit', (code, signal) => {
-          alive.delete(starting);
-          done(signal ?? String(code));
-        });
-        starting.once('error', (error) => {
-          alive.delete(starting);
-          done(error.message);
-        });
+        starting.once('exit', (code, signal) => done(signal ?? String(code)));
+        starting.once('error', (error) => done(error.message));
       });
     },
     signal(signal) {

@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { addressText } from '@headset-cloud/runtime/config.ts';
 import { waitFor } from '@headset-cloud/runtime/testing/wait.ts';
 import { createBucket } from './bucket.ts';
 import { freePort } from './ports.ts';
-import { type BackingServer, root } from './process.ts';
+import { type BackingServer, killAtExit, root } from './process.ts';
 import { findProgram } from './programs.ts';
 
 /** Environment variables of a bucket. */
@@ -70,7 +71,7 @@ export async function givenS3(): Promise<S3Environment | undefined> {
 export async function startS3(dir: string, host = '127.0.0.1'): Promise<RunningS3> {
   const path = findServer();
   if (!path) throw new Error(whyNoS3());
-  const address = `${host}:${await freePort()}`;
+  const address = addressText({ host, port: await freePort() });
   const environment: S3Environment = {
     S3_ENDPOINT: `http://${address}`,
     S3_BUCKET: 'headset-cloud-test',
@@ -111,9 +112,7 @@ async function launch(
   };
   const child = spawn(path, args, { stdio: ['ignore', log, log], env });
   closeSync(log);
-  const killWithParent = () => child.kill('SIGKILL');
-  process.once('exit', killWithParent);
-  child.once('exit', () => process.off('exit', killWithParent));
+  killAtExit(child);
   let failed: Error | undefined;
   child.once('error', (error) => {
     failed = error;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { CliError, exitCodes, usageError } from '@headset-cloud/cli/exit-codes.ts';
+import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { imei } from '@headset-cloud/cli/ids.ts';
 import { visible } from '@headset-cloud/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -135,8 +135,6 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
     } finally {
       positionFile.close();
     }
-    if (abortRequest.aborted)
-      throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
     session.note('Ended. The next run continues from here.');
   } finally {
     off();
@@ -243,6 +241,6 @@ function forwardedLine(forwarded: Forwarded): string {
   if (outcome === 'again') {
     parts.push(`(attempt ${attempt}, retry in ${Math.round((nextInMs ?? 0) / 100) / 10} s${why})`);
   } else if (outcome === 'gone') parts.push(`(dropped, like in the cloud after 410${why})`);
-  else if (attempt > 1) parts.push(`(try ${attempt})`);
+  else if (attempt > 1) parts.push(`(attempt ${attempt})`);
   return `${parts.map(visible).join('  ')}\n`;
 }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { usageError } from '@headset-cloud/cli/exit-codes.ts';
 import { fields, visible } from '@headset-cloud/cli/output.ts';
 import { readSecretFile } from '@headset-cloud/cli/secret-file.ts';
@@ -8,6 +8,7 @@ import { createApi, tokenEndpointOf } from '../api.ts';
 import {
   apiAddress,
   credentialsFile,
+  envValue,
   type StoredCredentials,
   safeAddress,
   secretFrom,
@@ -31,7 +32,7 @@ export function addLogin(program: Command, session: Session): void {
     .command('login')
     .description('store API credentials (file mode 0600); the secret is read from standard input or a prompt')
     .option('--api-url <url>', "the API's address")
-    .option('--token-url <url>', 'URL of the token endpoint')
+    .option('--token-url <url>', 'the token endpoint')
     .option('--issuer <url>', 'URL of the issuer, to discover the token endpoint (OpenID Connect)')
     .option('--client <clientId>', "your client's id")
     .option('--from <file>', 'read all values from a file, such as .data/demo.json of make up')
@@ -72,8 +73,11 @@ Examples:
     .description('remove the stored credentials')
     .action(() => {
       const file = credentialsFile(session.env, session.options.profile);
+      const removed = existsSync(file) ? file : null;
       rmSync(file, { force: true });
-      session.show({ removed: file }, () => `${visible(file)} was removed.\n`);
+      session.show({ removed }, () =>
+        removed === null ? `No login is stored in ${visible(file)}.\n` : `${visible(file)} was removed.\n`,
+      );
     });
 }
 
@@ -83,17 +87,17 @@ async function gather(session: Session, options: LoginOptions): Promise<StoredCr
   const allowHttp = options.allowHttp === true || env['HC_ALLOW_HTTP'] === '1';
   const prompt = { keyboard: session.keyboard, out: session.terminal.err };
   const apiUrl = apiAddress(
-    await orAsked(options.apiUrl ?? env['HC_API_URL'] ?? file.apiUrl, prompt, {
+    await orAsked(options.apiUrl ?? envValue(env, 'HC_API_URL') ?? file.apiUrl, prompt, {
       question: "The API's address",
       option: '--api-url',
     }),
     allowHttp,
   );
-  const issuer = options.issuer ?? env['HC_ISSUER'];
+  const issuer = options.issuer ?? envValue(env, 'HC_ISSUER');
   const tokenUrl =
     options.tokenUrl ??
     (issuer === undefined
-      ? (env['HC_TOKEN_URL'] ?? file.tokenUrl)
+      ? (envValue(env, 'HC_TOKEN_URL') ?? file.tokenUrl)
       : await tokenEndpointOf(
           safeAddress("The issuer's address", issuer, allowHttp),
           session.options.timeoutMs,
@@ -101,19 +105,19 @@ async function gather(session: Session, options: LoginOptions): Promise<StoredCr
   const known = {
     apiUrl,
     tokenUrl: safeAddress(
-      'The token address',
+      'The token endpoint',
       await orAsked(tokenUrl, prompt, {
-        question: 'The address of the token endpoint',
+        question: 'The token endpoint',
         option: '--token-url or --issuer',
       }),
       allowHttp,
     ),
     applicationId: await orAsked(
-      session.options.application ?? env['HC_APPLICATION'] ?? file.applicationId,
+      session.options.application ?? envValue(env, 'HC_APPLICATION') ?? file.applicationId,
       prompt,
       { question: 'The application', option: '--application' },
     ),
-    clientId: await orAsked(options.client ?? env['HC_CLIENT_ID'] ?? file.clientId, prompt, {
+    clientId: await orAsked(options.client ?? envValue(env, 'HC_CLIENT_ID') ?? file.clientId, prompt, {
       question: 'The client id',
       option: '--client',
     }),

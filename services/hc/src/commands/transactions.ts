@@ -4,7 +4,7 @@ import { fields, visible } from '@headset-cloud/cli/output.ts';
 import { limitOption } from '@headset-cloud/cli/paging.ts';
 import { type Command, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
-import { interruptible, pause, type Session, untilSuccess } from '../session.ts';
+import { interruptible, pause, type Session, untilStopped, untilSuccess } from '../session.ts';
 
 interface Transaction {
   readonly transactionId: number;
@@ -129,7 +129,15 @@ async function watch(session: Session, id: number): Promise<void> {
     if (end.transactionStatus === 'canceled' || (outcome && outcome.result !== 'success')) {
       throw refusedError(`Transaction ${id} did not succeed.`);
     }
-    if (!outcome) session.note('Its callback is not available yet: hc deliveries list --transaction ID');
+    if (!outcome && stop.aborted) {
+      throw new CliError(
+        exitCodes.interrupted,
+        `Transaction ${id} has ended. Its callback is not available yet: hc deliveries list --transaction ${id}`,
+      );
+    }
+    if (!outcome) {
+      session.note(`Its callback is not available yet: hc deliveries list --transaction ${id}`);
+    }
   } finally {
     off();
   }
@@ -147,8 +155,8 @@ async function outcomeOf(
   const untilMs = Date.now() + outcomeWaitMs;
   for (;;) {
     try {
-      const { body } = await api.get<{ body: string }>(`/deliveries/${webhookId}`);
-      return { webhookId, ...resultIn(JSON.parse(body)) };
+      const delivery = await untilStopped(api.get<{ body: string }>(`/deliveries/${webhookId}`), stop);
+      return delivery && { webhookId, ...resultIn(JSON.parse(delivery.body)) };
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 404 && !error.isTransient)) throw error;
     }

@@ -6,6 +6,7 @@ import { authorizationOf } from '@headset-cloud/outbound/credentials.ts';
 import { failureReason } from '@headset-cloud/outbound/reason.ts';
 import { signatureHeaders } from '@headset-cloud/outbound/signing.ts';
 import { cut } from '@headset-cloud/runtime/characters.ts';
+import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
 import type { FeedEvent } from '../feed.ts';
 
 /** Time-out of the cloud for an answer to a callback (rule C10); milliseconds. */
@@ -45,26 +46,30 @@ export function callbackHeaders(
 }
 
 /**
- * Posts a body once. Redirects are not followed, like in the cloud. `key` and the signatures are masked in the reported
- * answer. Never rejects.
+ * Posts a body once. Redirects are not followed, like in the cloud. Once the status has arrived, errors of the answer's
+ * body do not matter. `key` and the signatures are masked in the reported answer. Never rejects.
  */
-export function post(
+export async function post(
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
-  options: { readonly signal: AbortSignal; readonly key: string; readonly timeoutMs?: number },
+  options: { readonly signal: AbortSignal; readonly key: string; readonly time?: Time },
 ): Promise<Attempt> {
-  const { timeoutMs = answerTimeoutMs } = options;
-  const began = performance.now();
+  const { time = systemTime } = options;
+  const began = time.monotonicNow();
   const content = Buffer.from(body);
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
-  const durationMs = () => Math.round(performance.now() - began);
-  return new Promise((resolve) => {
+  const limit = new AbortController();
+  const timer = time.setTimeout(() => limit.abort(), answerTimeoutMs);
+  const signal = AbortSignal.any([options.signal, limit.signal]);
+  const durationMs = () => Math.round(time.monotonicNow() - began);
+  const result = new Promise<Attempt>((resolve) => {
+    let hasStatus = false;
     const failed = (error: Error) => {
+      if (hasStatus) return;
       const reason = options.signal.aborted
         ? 'the request was aborted'
         : signal.aborted
-          ? `no answer within ${timeoutMs / 1000} s`
+          ? `no answer within ${answerTimeoutMs / 1000} s`
           : (networkReason(error) ?? failureReason(error));
       resolve({ status: undefined, durationMs: durationMs(), reason, retryAfterMs: undefined });
     };
@@ -80,6 +85,7 @@ export function post(
     withoutPassword.password = '';
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const request = send(withoutPassword, settings, (answer) => {
+      hasStatus = true;
       const status = answer.statusCode ?? 0;
       const isAccepted = status >= 200 && status < 300;
       const tookMs = durationMs();
@@ -96,6 +102,11 @@ export function post(
     request.on('error', failed);
     request.end(content);
   });
+  try {
+    return await result;
+  } finally {
+    time.clearTimer(timer);
+  }
 }
 
 /** The beginning of an answer's text. A failed read only shortens the text, because the status is known already. */

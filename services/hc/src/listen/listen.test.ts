@@ -265,6 +265,17 @@ test('a failing target is retried in order, with output; 410 drops an event', as
   ]);
 });
 
+test('a retried event is shown with the same word for its attempts', async () => {
+  const cloud = await opened(feed([event(1)], { authenticationKey: key }).answer);
+  const laptop = await target((_, times) => (times === 1 ? 500 : 204));
+  const { out } = await listen(
+    cloud,
+    ['--forward-to', laptop.url, '--since', 'oldest'],
+    (seen) => linesOf(seen) === 2,
+  );
+  expect(out).toMatch(/ \(attempt 1, retry in 1 s: because\)\n.* \(attempt 2\)\n$/);
+});
+
 test('an expired cursor is replaced without a gap, and without forwarding events twice', async () => {
   const old = event(1, '2020-01-01T00:00:00.000Z');
   const events = [old, event(2), event(3)];

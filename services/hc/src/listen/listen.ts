@@ -1,3 +1,4 @@
+import { CliError, exitCodes } from '@headset-cloud/cli/exit-codes.ts';
 import { longestBackoffMs } from '@headset-cloud/runtime/backoff.ts';
 import type { Api } from '../api.ts';
 import {
@@ -92,7 +93,10 @@ class Forwarder {
     this.#key = options.key;
   }
 
-  /** Sends an event until it is answered. Returns false if `stop` was aborted before. */
+  /**
+   * Sends an event until it is answered. Returns false if `stop` was aborted before. Throws CliError if `abortRequest`
+   * interrupted the request.
+   */
   async forward(event: FeedEvent): Promise<boolean> {
     const { api, target, positionFile, stop, abortRequest, show } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -106,7 +110,9 @@ class Forwarder {
         await show({ ...result, event, attempt, outcome, nextInMs: undefined });
         return true;
       }
-      if (abortRequest.aborted) return false;
+      if (abortRequest.aborted) {
+        throw new CliError(exitCodes.interrupted, 'The event in progress was not answered.');
+      }
       const ownWaitMs = longestBackoffMs(attempt, { firstMs: firstWaitMs, maxMs: maxWaitMs });
       const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, maxWaitMs));
       await show({ ...result, event, attempt, outcome, nextInMs });

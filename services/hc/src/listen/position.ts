@@ -184,7 +184,7 @@ function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
 
 function damaged(path: string, line: number): CliError {
   return refusedError(
-    `The file of the position, ${path}, is damaged in line ${line}. Choose a start: --from oldest, --from 2h or --from now.`,
+    `The file of the position, ${path}, is damaged in line ${line}. Choose a start: --since oldest, --since 2h or --since now.`,
   );
 }
 

@@ -32,11 +32,13 @@ export const secret = 'the secret: 100%';
 
 /**
  * `answer` gets the call below the application's path, such as `GET /events?limit=100`; undefined: it never answers.
- * `token`: the answer of the token endpoint.
+ * `token`: the answer of the token endpoint, whose path begins with `/token`; undefined: it never answers.
  */
 export async function openCloud(
   answer: (call: string, asked: Asked) => Given | undefined | Promise<Given | undefined>,
-  token: (asked: Asked) => Given = () => ({ body: { access_token: 'a token', expires_in: 3600 } }),
+  token: (asked: Asked) => Given | undefined = () => ({
+    body: { access_token: 'a token', expires_in: 3600 },
+  }),
 ): Promise<Cloud> {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
@@ -46,8 +48,9 @@ export async function openCloud(
     };
     asked.push(one);
     const base = `/v1/applications/${application}`;
-    const given =
-      one.url === '/token' ? token(one) : await answer(`${one.method} ${one.url.replace(base, '')}`, one);
+    const given = one.url.startsWith('/token')
+      ? token(one)
+      : await answer(`${one.method} ${one.url.replace(base, '')}`, one);
     if (given) reply(response, given);
   });
   const url = await listening(server);

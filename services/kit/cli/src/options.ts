@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { instant, instantForms } from './time.ts';
 
 /** A hidden option that sets the value of another option. */
@@ -12,6 +12,28 @@ class EarlierName extends Option {
   }
   override attributeName(): string {
     return this.#of.attributeName();
+  }
+}
+
+const mayBeEmpty = new WeakSet<Option>();
+
+/** Allows an empty value of an option. By default an empty value is rejected (`rejectEmptyValues`). */
+export function allowEmpty(option: Option): Option {
+  mayBeEmpty.add(option);
+  return option;
+}
+
+/**
+ * Rejects empty values of a command's options as a wrong command line. An empty value is usually an unset shell
+ * variable, and would select everything: `--application ""` would mean all applications.
+ */
+export function rejectEmptyValues(command: Command): void {
+  for (const option of command.options) {
+    if (mayBeEmpty.has(option)) continue;
+    // Runs after the option's own parser, whose message is more specific.
+    command.on(`option:${option.name()}`, (value: unknown) => {
+      if (value === '') command.error(`error: the value of option '${option.flags}' is empty`);
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
 import { Command, CommanderError } from 'commander';
 import { CliError, exitCodes, OutputClosed } from './exit-codes.ts';
 import { wholeNumber } from './numbers.ts';
+import { rejectEmptyValues } from './options.ts';
 import { guarded, type Terminal } from './output.ts';
 import type { Surroundings } from './session.ts';
 
@@ -54,7 +55,10 @@ export async function runProgram<S extends Surroundings>(
   }
 }
 
-/** Makes every command throw instead of ending the process, and write to the given terminal. */
+/**
+ * Makes every command throw instead of ending the process, write to the given terminal, and reject empty values of
+ * options.
+ */
 function configure(command: Command, terminal: Terminal): void {
   const columns = () => terminal.columns ?? defaultColumns;
   command.exitOverride().configureOutput({
@@ -63,5 +67,6 @@ function configure(command: Command, terminal: Terminal): void {
     getOutHelpWidth: columns,
     getErrHelpWidth: columns,
   });
+  rejectEmptyValues(command);
   for (const child of command.commands) configure(child, terminal);
 }

@@ -8,7 +8,7 @@ import type { RpcBinding } from '@headset-cloud/rpc/types.ts';
 import { operatorOf } from '@headset-cloud/rules/audit/operator.ts';
 import { platformVersion } from '@headset-cloud/runtime/build-info.ts';
 import { type Clock, systemClock } from '@headset-cloud/runtime/clock.ts';
-import { ConfigError, type ListenAddress } from '@headset-cloud/runtime/config.ts';
+import { addressText, ConfigError, type ListenAddress } from '@headset-cloud/runtime/config.ts';
 import { withDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { errorCatalogue, toDomainError } from '@headset-cloud/runtime/errors.ts';
 import { closeNow, listenOn, portOf } from '@headset-cloud/runtime/http-listen.ts';
@@ -84,7 +84,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
       {
         setting: 'ADMIN_TOKEN',
         reason:
-          `ADMIN_LISTEN: ${listen.host}:${listen.port} is reachable from outside, and ADMIN_TOKEN is not set. ` +
+          `ADMIN_LISTEN: ${addressText(listen)} is reachable from outside, and ADMIN_TOKEN is not set. ` +
           'Set ADMIN_TOKEN (or ADMIN_TOKEN_FILE), or listen on this machine only. Example: ADMIN_LISTEN=127.0.0.1:9100',
       },
     ]);

@@ -25,7 +25,7 @@ import {
 } from '@grpc/grpc-js';
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { systemTime, type Time } from '@headset-cloud/runtime/clock.ts';
-import type { ListenAddress } from '@headset-cloud/runtime/config.ts';
+import { addressText, type ListenAddress } from '@headset-cloud/runtime/config.ts';
 import { late, requireTime, timeLeft, withDeadline } from '@headset-cloud/runtime/deadline.ts';
 import { DomainError, isTransient, toDomainError } from '@headset-cloud/runtime/errors.ts';
 import type { Logger } from '@headset-cloud/runtime/logger.ts';
@@ -235,13 +235,13 @@ export class RpcServer {
   listen(address: ListenAddress): Promise<number> {
     if (this.#listener) {
       return this.#listener.listen(address).catch((error: Error) => {
-        throw cannotListen(`${address.host}:${address.port}`, error);
+        throw cannotListen(addressText(address), error);
       });
     }
-    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+    const text = addressText(address);
     return new Promise((resolve, reject) => {
-      this.#server.bindAsync(`${host}:${address.port}`, ServerCredentials.createInsecure(), (error, port) => {
-        if (error) reject(cannotListen(`${host}:${address.port}`, error));
+      this.#server.bindAsync(text, ServerCredentials.createInsecure(), (error, port) => {
+        if (error) reject(cannotListen(text, error));
         else resolve(port);
       });
     });

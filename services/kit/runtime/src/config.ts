@@ -113,6 +113,11 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** Returns host:port, with an IPv6 host in brackets, as in settings and URLs. */
+export function addressText({ host, port }: ListenAddress): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** An address of the form host:port. */
 export function address<const O extends KeyOptions<ListenAddress>>(o: O) {
   return {

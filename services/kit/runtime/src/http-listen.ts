@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemTime, type Time } from './clock.ts';
-import type { ListenAddress } from './config.ts';
+import { addressText, type ListenAddress } from './config.ts';
 
 /**
  * Makes an HTTP server listen and returns its port. The request listeners must be registered before; they get every
@@ -19,7 +19,7 @@ export async function listenOn(server: Server, { host, port }: ListenAddress, ke
     await once(server, 'listening');
   } catch (error) {
     throw new Error(
-      `cannot listen on ${host}:${port}: ${(error as Error).message}. ` +
+      `cannot listen on ${addressText({ host, port })}: ${(error as Error).message}. ` +
         `Stop what uses the port, or choose another ${key}.`,
       { cause: error },
     );

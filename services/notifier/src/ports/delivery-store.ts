@@ -78,12 +78,17 @@ export interface DeliveryStore {
   nextLaneWithWork(after: string): Promise<LaneWork | undefined>;
 
   get(id: string): Promise<Delivery | undefined>;
-  /** Ordered by creation, newest first by default; without a status, deliveries of every status. */
+  /**
+   * Ordered by creation, newest first by default; without a status, deliveries of every status. `createdAfterMs` (only
+   * with `oldestFirst`): only deliveries created later, and all that were created at the same time as the last one, even
+   * beyond the limit.
+   */
   list(query: {
     applicationId: string;
     status: DeliveryStatus | undefined;
     limit: number;
     oldestFirst: boolean;
+    createdAfterMs?: number;
   }): Promise<Delivery[]>;
   /** Sets a dead or delivered delivery to pending with a new time limit; undefined if it is neither. */
   redeliver(id: string, nowMs: number, record: PendingAuditRecord): Promise<Delivery | undefined>;

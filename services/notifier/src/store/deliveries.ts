@@ -273,24 +273,37 @@ export class MongoDeliveryStore implements DeliveryStore {
     status: DeliveryStatus | undefined;
     limit: number;
     oldestFirst: boolean;
+    createdAfterMs?: number;
   }) {
-    const { applicationId, limit, oldestFirst } = query;
+    const { applicationId, limit, oldestFirst, createdAfterMs } = query;
     const direction = oldestFirst ? 1 : -1;
     const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
     // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane is
     // ordered by the due time, which is far in the future for an old delivery that waits for its next attempt. So the
     // oldest deliveries of an application are searched in the order of creation.
-    const queries = (query.status ? [query.status] : deliveryStatuses).flatMap((status) => {
-      const sort = { createdAtMs: direction } as const;
-      if (applicationId === '') return [this.#deliveries.find({ status }, { sort, limit })];
-      if (oldestFirst) return [this.#deliveries.find({ status, lane: { $in: lanes } }, { sort, limit })];
+    const statuses = query.status ? [query.status] : deliveryStatuses;
+    const ofLanes = applicationId === '' ? {} : { lane: { $in: lanes } };
+    const queries = statuses.flatMap((status) => {
+      if (oldestFirst || applicationId === '') {
+        const created = createdAfterMs === undefined ? {} : { createdAtMs: { $gt: createdAfterMs } };
+        const sort = { createdAtMs: direction } as const;
+        return [this.#deliveries.find({ status, ...ofLanes, ...created }, { sort, limit })];
+      }
       return lanes.map((lane) => this.#deliveries.find({ status, lane }, { sort: { dueAtMs: -1 }, limit }));
     });
     const found = (await Promise.all(queries.map((cursor) => cursor.toArray()))).flat();
-    return found
-      .sort((a, b) => direction * (a.createdAtMs - b.createdAtMs))
-      .slice(0, limit)
-      .map(fromDocument);
+    const page = found.sort((a, b) => direction * (a.createdAtMs - b.createdAtMs)).slice(0, limit);
+    const last = page.at(-1);
+    if (createdAfterMs !== undefined && last && page.length === limit) {
+      // The limit may have left out deliveries that were created at the same time as the last one.
+      const { createdAtMs } = last;
+      const ofLast = statuses.map((status) =>
+        this.#deliveries.find({ status, ...ofLanes, createdAtMs }).toArray(),
+      );
+      const before = page.filter((one) => one.createdAtMs < createdAtMs);
+      return [...before, ...(await Promise.all(ofLast)).flat()].map(fromDocument);
+    }
+    return page.map(fromDocument);
   }
 
   async redeliver(id: string, nowMs: number, record: PendingAuditRecord): Promise<Delivery | undefined> {

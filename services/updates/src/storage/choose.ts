@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { egressProxyOf } from '@headset-cloud/outbound/egress-config.ts';
 import type { SealingContext } from '@headset-cloud/process/service.ts';
-import { ConfigError } from '@headset-cloud/runtime/config.ts';
+import { addressText, ConfigError } from '@headset-cloud/runtime/config.ts';
 import { type UpdatesConfig, updatesConfig } from '../config.ts';
 import type { ArtifactStorage } from '../ports/artifact-storage.ts';
 import { createLocalStorage } from './local.ts';
@@ -56,17 +56,17 @@ export function chooseStorage(
       {
         setting: 'UPDATES_PUBLIC_URL',
         reason:
-          `UPDATES_PUBLIC_URL is missing, but UPDATES_LISTEN is ${listen.host}:${listen.port}, which is no address to reach. ` +
+          `UPDATES_PUBLIC_URL is missing, but UPDATES_LISTEN is ${addressText(listen)}, which is no address to reach. ` +
           'Example: UPDATES_PUBLIC_URL=https://files.example.com',
       },
     ]);
   }
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const folder = join(config.DATA_DIR, 'artifacts');
   const storage = createLocalStorage({
     folder,
     secrets,
-    publicUrl: () => (publicUrl ?? `http://${host}:${server.port()}`).replace(/\/$/, ''),
+    publicUrl: () =>
+      (publicUrl ?? `http://${addressText({ host: listen.host, port: server.port() })}`).replace(/\/$/, ''),
   });
   const server = createLocalServer({
     ...{ listen, storage, secrets, clock, logger, ...hooks, ...(listeners && { listeners }) },
