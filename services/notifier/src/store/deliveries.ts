@@ -276,17 +276,16 @@ export class MongoDeliveryStore implements DeliveryStore {
   }) {
     const { applicationId, limit, oldestFirst } = query;
     const direction = oldestFirst ? 1 : -1;
-    const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
-    // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane is
-    // ordered by the due time, which is far in the future for an old delivery that waits for its next attempt. So the
-    // oldest deliveries of an application are searched in the order of creation.
-    const queries = (query.status ? [query.status] : deliveryStatuses).flatMap((status) => {
-      const sort = { createdAtMs: direction } as const;
-      if (applicationId === '') return [this.#deliveries.find({ status }, { sort, limit })];
-      if (oldestFirst) return [this.#deliveries.find({ status, lane: { $in: lanes } }, { sort, limit })];
-      return lanes.map((lane) => this.#deliveries.find({ status, lane }, { sort: { dueAtMs: -1 }, limit }));
-    });
-    const found = (await Promise.all(queries.map((cursor) => cursor.toArray()))).flat();
+    const statuses = query.status ? [query.status] : deliveryStatuses;
+    const filters: Filter<DeliveryDocument>[] =
+      applicationId === ''
+        ? // One indexed query for each status, so that a rare status is found without a scan.
+          statuses.map((status) => ({ status }))
+        : [listFilter(applicationId, query.status)];
+    // Never in the order of the due time: an old delivery may be retried or end after all newer ones.
+    const sort = { createdAtMs: direction } as const;
+    const queries = filters.map((filter) => this.#deliveries.find(filter, { sort, limit }).toArray());
+    const found = (await Promise.all(queries)).flat();
     return found
       .sort((a, b) => direction * (a.createdAtMs - b.createdAtMs))
       .slice(0, limit)
@@ -311,6 +310,16 @@ export class MongoDeliveryStore implements DeliveryStore {
     ]);
     return { count, oldestCreatedAtMs: oldest[0]?.createdAtMs };
   }
+}
+
+/**
+ * Filter of an application's deliveries for a list in the order of creation. Pending and dead deliveries are few: they
+ * are found by lane and sorted. The others are read in the order of creation.
+ */
+function listFilter(applicationId: string, status: DeliveryStatus | undefined): Filter<DeliveryDocument> {
+  if (status === undefined) return { applicationId };
+  if (status !== 'pending' && status !== 'dead') return { applicationId, status };
+  return { status, lane: { $in: destinationSettings.map((setting) => laneOf(applicationId, setting)) } };
 }
 
 /** The update that sets a finished delivery to pending with a new time limit. `more`: further fields to set. */
