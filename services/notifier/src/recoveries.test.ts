@@ -76,6 +76,26 @@ test('all dead callbacks are sent again, once each, with readable progress; a dr
   expect(late.recovery?.recoveryId).toBe(recoveryId);
 });
 
+test('a batch is sent at most once per second, however often the instances look for work', async () => {
+  const time = createManualClocks();
+  await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' }, { time });
+  const { recovery } = await deliveries().recover({ caller: caller(), sinceMs: 0n });
+  const recoveryId = recovery?.recoveryId ?? '';
+  const done = async () =>
+    (await deliveries().readRecovery({ applicationId: 'a-1', recoveryId })).recovery?.done;
+  await waitFor('the first batch', async () => (await done()) === 5);
+  time.pass(999);
+  // The instance looks for work of all applications, because of a recovery of another one.
+  const { recovery: other } = await deliveries().recover({ caller: caller('a-2'), sinceMs: 0n });
+  await waitFor('the other recovery to end', async () => {
+    const request = { applicationId: 'a-2', recoveryId: other?.recoveryId ?? '' };
+    return (await deliveries().readRecovery(request)).recovery?.endedAtMs !== 0n;
+  });
+  expect(await done()).toBe(5);
+  time.pass(1);
+  await waitFor('the second batch', async () => (await done()) === 10);
+});
+
 test('more than the limit are rejected with their number', async () => {
   await givenUp(5, { NOTIFIER_RECOVER_LIMIT: '4' });
   for (const dryRun of [true, false]) {

@@ -131,7 +131,8 @@ export class Recoveries {
     }
     await store.sendAgain(recoveryId, batch, statusesOf(delivered), clock.now());
     // A batch that is repeated after a crash is sent once, because the delivery remembers the recovery.
-    await store.progress(recoveryId, next, next + batch.length, clock.now() + intervalMs / 2);
+    // Counted from the claim, so that the next run of this instance finds it due.
+    await store.progress(recoveryId, next, next + batch.length, nowMs + intervalMs);
     for (const setting of destinationSettings) scheduler.foundWork(laneOf(applicationId, setting));
     // Not 0, so that a next recovery that is due is continued at once.
     return 1;
