@@ -19,8 +19,11 @@ afterEach(() => bed.remove());
 
 const mebibyte = 1024 * 1024;
 
-/** Stores created transactions, and sweeps them while device-link is unavailable. */
-async function sweep(count: number, bytes: number) {
+/**
+ * Stores created transactions, and sweeps them while device-link is unavailable. Of each claim another instance gets
+ * `lost` transactions.
+ */
+async function sweep(count: number, bytes: number, lost = 0) {
   const transactions = bed.store.collection<TransactionDocument>(collections.transactions);
   const at = new Date(0);
   // An unknown field of the message, so that its content does not matter.
@@ -55,7 +58,7 @@ async function sweep(count: number, bytes: number) {
     store: {
       ...store,
       async claimDue(...query) {
-        const due = await store.claimDue(...query);
+        const due = (await store.claimDue(...query)).slice(lost);
         claimed += due.length;
         most = Math.max(most, claimed - ended);
         return due;
@@ -84,4 +87,9 @@ test('small transactions are dispatched many at a time', async () => {
   const { claimed, ended, calls } = await sweep(400, 100);
   expect([claimed, ended]).toEqual([400, 400]);
   expect(calls).toBeLessThanOrEqual(400 / 8);
+});
+
+test('a sweep continues after another instance has claimed some of the transactions', async () => {
+  const { claimed, ended } = await sweep(64, 100, 1);
+  expect([claimed, ended]).toEqual([60, 60]);
 });

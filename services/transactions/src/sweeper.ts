@@ -99,7 +99,8 @@ export function createSweeper(deps: {
       if (idle.length > 0)
         await store.clearOutbox(idle.map(({ id, outboxSeq }) => ({ id, outboxSeq, deferred: false })));
       count += due.length;
-      more = due.length === claimedAtOnce;
+      // A claim gets fewer if another instance claims at the same time.
+      more = due.length > 0;
       // Without this wait the memory grows with the backlog while device-link or the log is unavailable. The wait ends,
       // because calls to both have deadlines.
       if (!more || started.length >= maxStarted || startedBytes >= maxStartedBytes) {
