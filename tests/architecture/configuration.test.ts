@@ -75,7 +75,7 @@ describe('each error for a setting shows a valid value', () => {
 
 /** True if the reason shows a value, or states that no value is valid. */
 function showsExample(reason: string): boolean {
-  return /Example: |exampleOf\(|Example\}|[A-Z_]+=https:|\.map\(/.test(reason);
+  return /Example: |explanationOf\(|Example\}|[A-Z_]+=https:|\.map\(/.test(reason);
 }
 
 /** The expressions that a source assigns to a property named reason. */

@@ -19,7 +19,8 @@ interface Violation {
 const colourRules = ['color-contrast', 'link-in-text-block'];
 
 /** Calls of a reference after the third. One component renders all calls, so one run per page checks these as well. */
-const laterCalls = '.api-operation:nth-child(n + 4 of .api-operation), .api-group ~ .api-group .api-operation';
+const laterCalls =
+  '.api-operation:nth-child(n + 4 of .api-operation), .api-group ~ .api-group .api-operation';
 
 /** Runs axe with these rules, or with all rules. Returns a text for each violation. `exclude` is a CSS selector. */
 async function violations(page: Page, rules?: readonly string[], exclude?: string): Promise<string[]> {
@@ -31,7 +32,10 @@ async function violations(page: Page, rules?: readonly string[], exclude?: strin
       };
       const context = without ? { include: ['html'], exclude: [without] } : document;
       // Reports violations only: all results of a large reference would take a minute.
-      const options = { resultTypes: ['violations'], ...(only && { runOnly: { type: 'rule', values: only } }) };
+      const options = {
+        resultTypes: ['violations'],
+        ...(only && { runOnly: { type: 'rule', values: only } }),
+      };
       return (await run.run(context, options)).violations;
     },
     [rules, exclude] as const,

@@ -70,7 +70,7 @@ export const notifierConfig = {
     max: 1000,
   }),
   NOTIFIER_ORDER_WAIT_MS: integer({
-    doc: "Maximum wait of a callback of a headset's report for the first attempts of earlier reports, in milliseconds. Including the time until the notifier receives it, the wait is at most 60 s.",
+    doc: "Maximum wait of a callback of a headset's report for the first attempts of earlier reports, in milliseconds. The wait starts when the notifier receives the callback. It must end within 60 s after the cloud received the report (rule A20). The default leaves 10 s for the event log.",
     example: '50000',
     default: 50_000,
     min: 10,
@@ -129,7 +129,7 @@ export const notifierConfig = {
     max: 60_000,
   }),
   NOTIFIER_KEEP_DELIVERED_DAYS: integer({
-    doc: 'Retention period of a delivered callback in lists and in the event feed, in days. It must be longer than the retention of the event log: the stored id prevents that the callback is sent again.',
+    doc: 'Retention period of a delivered callback in lists and in the event feed, in days. It must be longer than the retention period of the event log. If an event is read again, the notifier finds the stored id and does not send the callback a second time.',
     example: '30',
     default: 30,
     min: 1,

@@ -7,12 +7,17 @@ test('each outcome has a counter of 0 before the first attempt, so that a scrape
   const registry = new Registry();
   const backlog = async () => ({ count: 0, oldestCreatedAtMs: undefined });
   createMetrics(registry, { backlog }, async () => 0, systemClock);
-  const text = await registry.getSingleMetricAsString('headset_callback_attempts_total');
-  expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual(
-    ['delivered', 'failed', 'gone'].map(
-      (outcome) => `headset_callback_attempts_total{outcome="${outcome}"} 0`,
-    ),
-  );
+  const outcomes = {
+    headset_callback_attempts_total: ['delivered', 'failed', 'gone'],
+    headset_signed_url_requests_total: ['answered', 'failed', 'not_set'],
+    headset_test_callbacks_total: ['delivered', 'failed'],
+  };
+  for (const [name, each] of Object.entries(outcomes)) {
+    const text = await registry.getSingleMetricAsString(name);
+    expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual(
+      each.map((outcome) => `${name}{outcome="${outcome}"} 0`),
+    );
+  }
 });
 
 test('while the database is unavailable, only the metrics that need it are missing', async () => {

@@ -7,7 +7,7 @@ import type { DeliveryStore } from './ports/delivery-store.ts';
 export interface NotifierMetrics {
   /** By outcome: delivered, failed, gone. */
   readonly attempts: Pick<Counter<'outcome'>, 'inc'>;
-  /** From the creation of the notification to the successful answer. */
+  /** From the creation of the notification, or from its last resend, to the successful answer. */
   readonly deliverySeconds: Pick<Histogram, 'observe'>;
   /** Deliveries that were given up. */
   readonly dead: Pick<Counter, 'inc'>;
@@ -68,22 +68,26 @@ export function createMetrics(
     labelNames: ['outcome'],
     registers: [registry],
   });
+  const signedUrlRequests = new Counter({
+    name: 'headset_signed_url_requests_total',
+    help: 'Requests for signed URLs to integrators, by outcome: answered, failed, not_set.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  const testCallbacks = new Counter({
+    name: 'headset_test_callbacks_total',
+    help: 'Test callbacks that integrators asked for, by outcome: delivered, failed.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
   // Starts each outcome at 0, because increase() ignores a series that begins with its first event.
   for (const outcome of ['delivered', 'failed', 'gone']) attempts.inc({ outcome }, 0);
+  for (const outcome of ['answered', 'failed', 'not_set']) signedUrlRequests.inc({ outcome }, 0);
+  for (const outcome of ['delivered', 'failed']) testCallbacks.inc({ outcome }, 0);
   return {
     notices,
-    signedUrlRequests: new Counter({
-      name: 'headset_signed_url_requests_total',
-      help: 'Requests for signed URLs to integrators, by outcome: answered, failed, not_set.',
-      labelNames: ['outcome'],
-      registers: [registry],
-    }),
-    testCallbacks: new Counter({
-      name: 'headset_test_callbacks_total',
-      help: 'Test callbacks that integrators asked for, by outcome: delivered, failed.',
-      labelNames: ['outcome'],
-      registers: [registry],
-    }),
+    signedUrlRequests,
+    testCallbacks,
     dead: new Counter({
       name: 'headset_callbacks_dead_total',
       help: 'Dead callbacks: their time limit was reached, or their destination rejected them permanently.',
@@ -92,7 +96,7 @@ export function createMetrics(
     attempts,
     deliverySeconds: new Histogram({
       name: 'headset_callback_delivery_seconds',
-      help: 'From the creation of a notification to its delivery.',
+      help: 'From the creation of a notification, or from its last resend, to its delivery.',
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 86_400],
       registers: [registry],
     }),

@@ -233,3 +233,46 @@ test('operators find the oldest pending callbacks, of all applications or of one
   expect((await list('a-1', true, 1, -1n)).sort()).toEqual(['n-3', 'n-4']);
   expect((await list('', true, 2, -1n)).sort()).toEqual(['n-2', 'n-3', 'n-4']);
 });
+
+test('operators find the newest callbacks of an application, even if older ones end or are retried later', async () => {
+  const answers: Record<string, number> = { pending: 500, dead: 410, delivered: 204 };
+  const statuses = Object.keys(answers);
+  const server = await use.integrator(({ webhookId }) => {
+    const status = answers[webhookId.split('-')[0] ?? ''] ?? 204;
+    // The older callback waits the longest.
+    return {
+      status,
+      ...(webhookId.endsWith('older') && status === 500 && { headers: { 'retry-after': '60' } }),
+    };
+  });
+  use.pointTo('a-1', server);
+  const notifier = await use.world.start({
+    ...{ NOTIFIER_FAILING_AFTER: '1000', NOTIFIER_BACKOFF_FIRST_MS: '60000' },
+    ...{ NOTIFIER_BACKOFF_MAX_MS: '60000' },
+  });
+  const nowMs = Date.now();
+  const list = async (state: string, limit: number) => {
+    const { deliveries } = await notifier.admin.listDeliveries({
+      applicationId: 'a-1',
+      status: state,
+      limit,
+    });
+    return deliveries.map((d) => d.notificationId);
+  };
+  for (const [name, agoMs] of [['new', 1000] as const, ['older', 60_000] as const]) {
+    // The pending callback last, because its Retry-After delays all others.
+    for (const state of [...statuses].reverse()) {
+      const notificationId = `${state}-${name}`;
+      const createdAtMs = BigInt(nowMs - agoMs);
+      await use.world.publish({ notificationId, applicationId: 'a-1', createdAtMs });
+      await waitFor(`the first attempt of ${notificationId}`, async () => {
+        const { delivery } = await notifier.admin
+          .getDelivery({ notificationId })
+          .catch(() => ({ delivery: undefined }));
+        return delivery?.status === state && delivery.attempts > 0;
+      });
+    }
+  }
+  for (const state of statuses) expect(await list(state, 1)).toEqual([`${state}-new`]);
+  expect(new Set(await list('', 3))).toEqual(new Set(statuses.map((state) => `${state}-new`)));
+});

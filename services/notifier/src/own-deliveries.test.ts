@@ -125,6 +125,19 @@ describe('lists', () => {
     expect(await all({ types: ['notify-volume'] })).toEqual([]);
   });
 
+  test('of ended callbacks have those that were created in the range, whenever they ended', async () => {
+    const server = await use.integrator(() => ({ status: 410 }));
+    use.pointTo('a-1', server);
+    await use.world.start();
+    await use.world.publish(...many(14, 'n'));
+    await waitFor('all', async () => (await all({ state: 'dead' }, 100)).length === 14);
+    const toMs = BigInt(sinceMs);
+    expect((await all({ state: 'dead', toMs })).sort()).toEqual(
+      many(7, 'n').map((one) => one.notificationId),
+    );
+    expect(await all({ state: 'dead', fromMs: toMs + 1n })).toHaveLength(7);
+  });
+
   test('of one transaction have its callbacks, only of one application', async () => {
     const server = await use.integrator();
     use.pointTo('a-1', server);
@@ -185,6 +198,21 @@ describe('sending again', () => {
     await waitFor('its second delivery', async () => (await stateOf('n-1')) === 'delivered');
     // The callback has failed by now.
     expect((await again()).delivery?.state).toBe('pending');
+  });
+
+  test('counts in the metric of the delivery time from the resend, not from the creation', async () => {
+    let open = false;
+    const server = await use.integrator(() => ({ status: open ? 204 : 410 }));
+    use.pointTo('a-1', server);
+    const notifier = await use.world.start();
+    const createdAtMs = BigInt(ago(10 * 3_600_000));
+    await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1', createdAtMs });
+    await waitFor('its end', async () => (await stateOf('n-1')) === 'dead');
+    open = true;
+    await own().sendAgain({ caller: caller(), deliveryId: 'n-1' });
+    await waitFor('its delivery', async () => (await stateOf('n-1')) === 'delivered');
+    const text = await notifier.metrics.getSingleMetricAsString('headset_callback_delivery_seconds');
+    expect(text).toContain('headset_callback_delivery_seconds_bucket{le="3600"} 1');
   });
 
   test('with one Idempotency-Key is done once', async () => {

@@ -76,13 +76,44 @@ test('all dead callbacks are sent again, once each, with readable progress; a dr
   expect(late.recovery?.recoveryId).toBe(recoveryId);
 });
 
+test('a batch is sent at most once per second, however often the instances look for work', async () => {
+  const time = createManualClocks();
+  await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' }, { time });
+  const { recovery } = await deliveries().recover({ caller: caller(), sinceMs: 0n });
+  const recoveryId = recovery?.recoveryId ?? '';
+  const done = async () =>
+    (await deliveries().readRecovery({ applicationId: 'a-1', recoveryId })).recovery?.done;
+  await waitFor('the first batch', async () => (await done()) === 5);
+  time.pass(999);
+  // The instance looks for work of all applications, because of a recovery of another one.
+  const { recovery: other } = await deliveries().recover({ caller: caller('a-2'), sinceMs: 0n });
+  await waitFor('the other recovery to end', async () => {
+    const request = { applicationId: 'a-2', recoveryId: other?.recoveryId ?? '' };
+    return (await deliveries().readRecovery(request)).recovery?.endedAtMs !== 0n;
+  });
+  expect(await done()).toBe(5);
+  time.pass(1);
+  await waitFor('the second batch', async () => (await done()) === 10);
+});
+
 test('more than the limit are rejected with their number', async () => {
   await givenUp(5, { NOTIFIER_RECOVER_LIMIT: '4' });
   for (const dryRun of [true, false]) {
     await expect(deliveries().recover({ caller: caller(), sinceMs: 0n, dryRun })).rejects.toMatchObject({
-      ...{ code: 'invalid_argument', message: expect.stringContaining('at most 4 deliveries, and 5 fit') },
+      ...{
+        code: 'invalid_argument',
+        message: expect.stringContaining('5 deliveries match, but a recovery sends at most 4.'),
+      },
     });
   }
+});
+
+test('more ended deliveries than may be searched are rejected, whatever the other filters', async () => {
+  await givenUp(4, { NOTIFIER_RECOVER_LIMIT: '1' });
+  const request = { caller: caller(), sinceMs: 0n, types: ['notify-network'], dryRun: true };
+  await expect(deliveries().recover(request)).rejects.toMatchObject({
+    ...{ code: 'invalid_argument', message: expect.stringContaining('searches at most 3 ended deliveries') },
+  });
 });
 
 test('if a process dies in the middle another one sends the rest, and nothing is sent twice', async () => {
@@ -108,7 +139,9 @@ test('a process that dies before its recovery is stored blocks the application f
   const places = use.world.store.collection<{ _id: string; recoveryId: string; atMs: number }>('recovering');
   await places.insertOne({ _id: 'a-1', recoveryId: 'never-stored', atMs: Date.now() });
   const begin = () => deliveries().recover({ caller: caller(), sinceMs: 0n });
-  await expect(begin()).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(begin()).rejects.toMatchObject({
+    ...{ code: 'unavailable', message: expect.stringContaining('for up to one minute') },
+  });
   await places.updateOne({ _id: 'a-1' }, { $set: { atMs: ago(61_000) } });
   const { recovery } = await begin();
   expect(await ended(recovery?.recoveryId ?? '')).toMatchObject({ total: ids.length, done: ids.length });

@@ -59,6 +59,12 @@ async function failure(asked: Promise<unknown>): Promise<Pick<DomainError, 'code
   return { code: error.code, message: error.message, internal: error.internal };
 }
 
+/** Failures of endpoints that the metric has counted. */
+async function failedRequests({ metrics }: TestNotifier): Promise<number | undefined> {
+  const { values } = (await metrics.getSingleMetric('headset_signed_url_requests_total')?.get()) ?? {};
+  return values?.find(({ labels }) => labels['outcome'] === 'failed')?.value ?? 0;
+}
+
 const integratorFailed = (internal: unknown) => ({
   code: 'integrator_failed',
   message: 'The signed URL could not be obtained.',
@@ -300,6 +306,8 @@ test('a hanging destination delays neither other applications at its origin nor 
   await notifier.stop();
   const stopping = { code: 'unavailable', message: 'The notifier is stopping.', internal: undefined };
   expect(await Promise.all(asked)).toEqual(asked.map(() => stopping));
+  // The abort says nothing about the endpoint.
+  expect(await failedRequests(notifier)).toBe(0);
 });
 
 test('requests over the limit wait in order; too many are rejected at once', async () => {
@@ -330,4 +338,5 @@ test('a caller that aborts frees its slot', async () => {
   await waitFor('the next has arrived', () => held.length === 2);
   held[1]?.end('{}');
   await next;
+  expect(await failedRequests(notifier)).toBe(0);
 });

@@ -86,7 +86,7 @@ describe('a transaction with concurrent reconciliations, sessions or start reque
     meanwhile: () => Promise<unknown>,
   ) => {
     const { store, paused } = slowStore(before, meanwhile);
-    const outbox: Outbox = { publish: () => {}, drain: async () => {} };
+    const outbox: Outbox = { publish: async () => {}, drain: async () => {} };
     const answer = await grantStart(
       { store, outbox, dispatcher: { accepted: () => {} }, clock: systemClock },
       {
@@ -115,7 +115,7 @@ describe('a transaction with concurrent reconciliations, sessions or start reque
     },
   ) => {
     const { store, paused } = slowStore(before, meanwhile);
-    const outbox: Outbox = { publish: () => {}, drain: async () => {} };
+    const outbox: Outbox = { publish: async () => {}, drain: async () => {} };
     const canceler = createCanceler({ store, outbox, clock: systemClock, withdraw: () => {} });
     const { epoch, held = [], again: repeated = false, knowsRevoke = true } = session;
     const answer = await reconcileSession(

@@ -23,8 +23,11 @@ type PublishedTransaction = CanceledTransaction | StoredTransaction;
  * the change, or by the sweeper after a crash (rule B9).
  */
 export interface Outbox {
-  /** Starts publishing the pending callbacks and returns. After a failure the sweeper publishes them. */
-  publish(transaction: PublishedTransaction): void;
+  /**
+   * Starts publishing the pending callbacks. After a failure the sweeper publishes them. The promise resolves when the
+   * publishing has ended, with or without success.
+   */
+  publish(transaction: PublishedTransaction): Promise<void>;
   /** Waits until all started publishing and clearing has ended. */
   drain(): Promise<void>;
 }
@@ -80,10 +83,10 @@ export function createOutbox(deps: {
 
   return {
     publish(t) {
-      if (t.outbox.length === 0) return;
+      if (t.outbox.length === 0) return Promise.resolve();
       // A slow sweeper has read this transaction before a change that is published already. That change contained all
       // pending callbacks, and the progress of the older read would be published after later callbacks.
-      if (t.outboxSeq < (newestOutboxSeq.get(t.id) ?? 0)) return;
+      if (t.outboxSeq < (newestOutboxSeq.get(t.id) ?? 0)) return Promise.resolve();
       newestOutboxSeq.set(t.id, t.outboxSeq);
       const earlier: Promise<void>[] = [];
       const fresh: PendingCallback[] = [];
@@ -126,6 +129,7 @@ export function createOutbox(deps: {
       );
       inFlight.add(done);
       void done.finally(() => inFlight.delete(done));
+      return done;
     },
     async drain() {
       while (inFlight.size > 0) await Promise.allSettled([...inFlight]);

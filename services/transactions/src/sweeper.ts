@@ -10,7 +10,13 @@ import type { OutboxStore } from './ports/outbox-store.ts';
 import type { StoredTransaction } from './ports/stored-transaction.ts';
 import type { Transitions } from './ports/transitions.ts';
 
-const batch = 200;
+/** Devices per claim of cancellations. */
+const devicesAtOnce = 200;
+/** Transactions per claim; few, because a transaction may have 1 MiB. */
+const claimedAtOnce = 16;
+/** Started transactions, and size of their operations, at which the sweeper waits until all of them have ended. */
+const maxStarted = 200;
+const maxStartedBytes = 8 * 1024 * 1024;
 
 /**
  * Completes work after a crash: publishes pending callbacks, dispatches created transactions, completes cancellations
@@ -37,7 +43,11 @@ export function createSweeper(deps: {
   let stopped = false;
 
   /** Publishes a deferred progress report if its interval is over (rule A9). */
-  const publishDeferred = async (t: StoredTransaction, sinceMs: number): Promise<void> => {
+  const publishDeferred = async (
+    t: StoredTransaction,
+    sinceMs: number,
+    started: Promise<void>[],
+  ): Promise<void> => {
     const now = clock.now();
     const dueAt = sinceMs + deps.progressIntervalMs;
     // A time further in the future than the interval was written by a clock that was ahead.
@@ -46,7 +56,7 @@ export function createSweeper(deps: {
       return;
     }
     const published = await store.publishDeferredProgress(t.id, now);
-    if (published) outbox.publish(published);
+    if (published) started.push(outbox.publish(published));
   };
 
   /** A correct clock writes no due time that is further in the future; milliseconds. */
@@ -65,27 +75,41 @@ export function createSweeper(deps: {
 
   const sweep = async (): Promise<void> => {
     const now = clock.now();
-    const until = now + deps.claimMs;
     await correctDueTimes();
-    for (const deviceId of await store.claimDueCancellations(now, until, batch)) {
+    for (const deviceId of await store.claimDueCancellations(now, now + deps.claimMs, devicesAtOnce)) {
       const minimumEpoch = await store.minimumEpochOf(deviceId);
       if (minimumEpoch) await canceler.cancelBelowMinimumEpoch(deviceId, minimumEpoch);
     }
+    const started: Promise<void>[] = [];
+    let [startedBytes, count] = [0, 0];
     for (let more = true; more && !stopped; ) {
-      const due = await store.claimDue(now, until, batch);
+      // An earlier batch may have waited for a long time.
+      const until = Math.max(now, clock.now()) + deps.claimMs;
+      const due = await store.claimDue(now, until, claimedAtOnce);
       const idle: StoredTransaction[] = [];
       for (const t of due) {
-        if (t.outbox.length > 0) outbox.publish(t);
-        if (t.status === 'created') dispatcher.dispatch(t);
-        if (t.progressDeferredSinceMs !== undefined) await publishDeferred(t, t.progressDeferredSinceMs);
+        startedBytes += t.operation.length;
+        if (t.outbox.length > 0) started.push(outbox.publish(t));
+        if (t.status === 'created') started.push(dispatcher.dispatch(t));
+        const sinceMs = t.progressDeferredSinceMs;
+        if (sinceMs !== undefined) await publishDeferred(t, sinceMs, started);
         else if (t.outbox.length === 0 && t.status !== 'created') idle.push(t);
       }
       // These transactions need no work: without a due time the sweeper does not find them again.
       if (idle.length > 0)
         await store.clearOutbox(idle.map(({ id, outboxSeq }) => ({ id, outboxSeq, deferred: false })));
-      if (due.length > 0) logger.info({ count: due.length }, 'unfinished transactions processed');
-      more = due.length === batch;
+      count += due.length;
+      // A claim gets fewer if another instance claims at the same time.
+      more = due.length > 0;
+      // Without this wait the memory grows with the backlog while device-link or the log is unavailable. The wait ends,
+      // because calls to both have deadlines.
+      if (!more || started.length >= maxStarted || startedBytes >= maxStartedBytes) {
+        await Promise.all(started);
+        started.length = 0;
+        startedBytes = 0;
+      }
     }
+    if (count > 0) logger.info({ count }, 'unfinished transactions processed');
   };
   const schedule = (): void => {
     if (stopped) return;

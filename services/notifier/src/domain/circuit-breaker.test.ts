@@ -23,9 +23,9 @@ test('consecutive failures make it failing: one probe at a time, with pauses tha
   expect(breaker.failed(0, almostOne)).toBe(false);
   expect(breaker.failing).toBe(false);
   expect(breaker.failed(0, almostOne)).toBe(true);
-  // Of requests that were in flight together only the first and the last count as probes.
+  // The request was in flight when the destination began to fail, so it is no probe.
   breaker.failed(0, almostOne);
-  expect(breaker.notBeforeMs).toBe(200);
+  expect(breaker.notBeforeMs).toBe(100);
   const pauses: number[] = [];
   for (let i = 0; i < 4; i++) {
     const now = breaker.notBeforeMs;
@@ -36,7 +36,7 @@ test('consecutive failures make it failing: one probe at a time, with pauses tha
     expect(breaker.failed(now, almostOne)).toBe(false);
     pauses.push(breaker.notBeforeMs - now);
   }
-  expect(pauses).toEqual([400, 800, 1000, 1000]);
+  expect(pauses).toEqual([200, 400, 800, 1000]);
 });
 
 test('one success makes it healthy at once, and returns true', () => {

@@ -18,6 +18,8 @@ export class CircuitBreaker {
   #inFlight = 0;
   #failuresInARow = 0;
   #failing = false;
+  /** True if the request that was started last is a probe. */
+  #isProbing = false;
   #probes = 0;
   #notBeforeMs = 0;
 
@@ -49,6 +51,7 @@ export class CircuitBreaker {
 
   enter(): void {
     this.#inFlight++;
+    this.#isProbing = this.#failing;
   }
 
   /** Ends a request that showed nothing about the destination. */
@@ -77,8 +80,8 @@ export class CircuitBreaker {
     const began = !this.#failing && this.#failuresInARow >= this.#rules.failingAfter;
     this.#failing ||= began;
     let pauseMs = retryAfterMs ?? 0;
-    // Requests that were in flight when it began to fail are not probes.
-    if (this.#failing && (began || this.#inFlight === 0)) {
+    // Requests that were in flight when it began to fail are not probes. The first probe starts after they have ended.
+    if (this.#failing && (began || this.#isProbing)) {
       this.#probes++;
       const bounds = { firstMs: this.#rules.probeFirstMs, maxMs: this.#rules.probeMaxMs };
       pauseMs = Math.max(pauseMs, backoffMs(this.#probes, bounds, random));

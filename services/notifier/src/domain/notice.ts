@@ -121,7 +121,7 @@ export function deadNotice(group: DeadGroup, isSent: boolean, nowMs: number): No
     body: JSON.stringify({
       ...{ applicationId, timestamp: nowMs, operationId: type, count },
       ...{ firstWebhookId: firstId, lastWebhookId: lastId },
-      message: 'To send them again, POST recover to .../deliveries/recover.',
+      message: 'To send them again, call POST .../deliveries/recover with the value of recover as the body.',
       recover: { since: new Date(Math.min(oldestCreatedAtMs, nowMs)).toISOString() },
     }),
     ...{ createdAtMs: nowMs, isSent, logFields: { count } },

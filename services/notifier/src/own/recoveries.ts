@@ -75,9 +75,15 @@ export class Recoveries {
     const begun = await store.get(recoveryId);
     if (!isMine && !begun) {
       const other = await store.runningOf(applicationId);
-      // The other recovery has just ended, or its process died after it locked the application.
+      // The other recovery has just ended, or it is not stored yet. If its process died before it was stored, the
+      // application stays locked for up to a minute.
       if (!other && !isRepeat) return this.recover(request, true);
-      if (!other) throw new DomainError('unavailable', 'Another recovery has just ended. Try again.');
+      if (!other) {
+        throw new DomainError(
+          'unavailable',
+          'Another recovery is starting or has just ended. Try again for up to one minute.',
+        );
+      }
       throw new DomainError('conflict', `Another recovery is running: ${other.recoveryId}.`);
     }
     this.#repetition.wake();
@@ -107,12 +113,12 @@ export class Recoveries {
     let [count, examined] = [0, 0];
     for await (const delivery of store.ended({ applicationId, destination, statuses, sinceMs })) {
       examined++;
-      if (examined > most * examinedPerSent) throw tooMany(`more than ${examined - 1} were read`, most);
+      if (examined > most * examinedPerSent) throw tooManyToRead(most * examinedPerSent);
       if (!fits(subjectOf(delivery), filter)) continue;
       count++;
       if (count <= most) ids.push(delivery.id);
     }
-    if (count > most) throw tooMany(`${count} fit`, most);
+    if (count > most) throw tooMany(count, most);
     return ids;
   }
 
@@ -131,7 +137,8 @@ export class Recoveries {
     }
     await store.sendAgain(recoveryId, batch, statusesOf(delivered), clock.now());
     // A batch that is repeated after a crash is sent once, because the delivery remembers the recovery.
-    await store.progress(recoveryId, next, next + batch.length, clock.now() + intervalMs / 2);
+    // Counted from the claim, so that the next run of this instance finds it due.
+    await store.progress(recoveryId, next, next + batch.length, nowMs + intervalMs);
     for (const setting of destinationSettings) scheduler.foundWork(laneOf(applicationId, setting));
     // Not 0, so that a next recovery that is due is continued at once.
     return 1;
@@ -154,9 +161,17 @@ function statusesOf(delivered: boolean): DeliveryStatus[] {
   return delivered ? ['dead', 'delivered'] : ['dead'];
 }
 
-function tooMany(what: string, most: number): DomainError {
+function tooMany(count: number, most: number): DomainError {
   return new DomainError(
     'invalid_argument',
-    `A recovery sends at most ${most} deliveries, and ${what}: choose a later since, or more filters.`,
+    `${count} deliveries match, but a recovery sends at most ${most}. Choose a later since or more filters.`,
+  );
+}
+
+/** The time and the destination limit the search. The other filters are applied to its results. */
+function tooManyToRead(most: number): DomainError {
+  return new DomainError(
+    'invalid_argument',
+    `A recovery searches at most ${most} ended deliveries, and there are more. Choose a later since or a destination.`,
   );
 }

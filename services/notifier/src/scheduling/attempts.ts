@@ -68,7 +68,7 @@ export class Attempts {
     const change = afterAttempt(delivery, result, rules, health.probes.countFor(delivery), random());
     if (outcome === 'delivered') {
       metrics.deliverySeconds.observe(
-        Math.max(0, result.atMs + result.durationMs - delivery.createdAtMs) / 1000,
+        Math.max(0, result.atMs + result.durationMs - delivery.budgetFromMs) / 1000,
       );
     }
     if (isProbe && outcome !== 'delivered') health.probes.note(delivery.id);

@@ -33,7 +33,7 @@ test('a slow database gets one renewal of leases at a time', async () => {
     writer: { flush: async () => {} },
     records: { lacks: () => false, recorded: async () => true, change: () => {}, stop: () => {} },
     // Nothing is sent: only the leases are checked.
-    attempts: { cut: () => {} },
+    attempts: { abort: () => {} },
     healths: new DestinationHealths({
       watch: { failed: () => {}, delivered: () => {}, unset: () => {} },
       ...{ logger: createLogger({ service: 'notifier', level: 'silent' }), random: Math.random },

@@ -45,7 +45,8 @@ export class SignedUrls {
 
   /**
    * Returns the bytes of a JSON object. Throws `destination_not_set` when the address or the key is missing,
-   * `integrator_failed` for every failure on the integrator's side, and `unavailable` while this process stops.
+   * `integrator_failed` for every failure on the integrator's side, and `unavailable` when the caller aborts or this
+   * process stops.
    */
   async request(request: SignedUrlsRequest, caller: AbortSignal): Promise<Buffer> {
     const { destinations, slots, metrics, totalTimeoutMs, time } = this.#o;
@@ -77,10 +78,12 @@ export class SignedUrls {
       } catch (error) {
         problem = describeFailure(error);
       }
-      metrics.signedUrlRequests.inc({ outcome: 'failed' });
+      // An abort on this side says nothing about the endpoint.
+      if (caller.aborted) throw new DomainError('unavailable', 'The caller has closed the call.');
       if (this.#stop.signal.aborted) {
         throw new DomainError('unavailable', 'The notifier is stopping.', { retryAfterMs: 1000 });
       }
+      metrics.signedUrlRequests.inc({ outcome: 'failed' });
       throw new DomainError('integrator_failed', 'The signed URL could not be obtained.', {
         internal: `${setting} of ${applicationId} at ${to.url.host}: ${problem}`,
       });

@@ -277,33 +277,27 @@ export class MongoDeliveryStore implements DeliveryStore {
   }) {
     const { applicationId, limit, oldestFirst, createdAfterMs } = query;
     const direction = oldestFirst ? 1 : -1;
-    const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
-    // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane is
-    // ordered by the due time, which is far in the future for an old delivery that waits for its next attempt. So the
-    // oldest deliveries of an application are searched in the order of creation.
     const statuses = query.status ? [query.status] : deliveryStatuses;
-    const ofLanes = applicationId === '' ? {} : { lane: { $in: lanes } };
-    const queries = statuses.flatMap((status) => {
-      if (oldestFirst || applicationId === '') {
-        const created = createdAfterMs === undefined ? {} : { createdAtMs: { $gt: createdAfterMs } };
-        const sort = { createdAtMs: direction } as const;
-        return [this.#deliveries.find({ status, ...ofLanes, ...created }, { sort, limit })];
-      }
-      return lanes.map((lane) => this.#deliveries.find({ status, lane }, { sort: { dueAtMs: -1 }, limit }));
-    });
-    const found = (await Promise.all(queries.map((cursor) => cursor.toArray()))).flat();
+    const filters: Filter<DeliveryDocument>[] =
+      applicationId === ''
+        ? // One indexed query for each status, so that a rare status is found without a scan.
+          statuses.map((status) => ({ status }))
+        : [listFilter(applicationId, query.status)];
+    const created = createdAfterMs === undefined ? {} : { createdAtMs: { $gt: createdAfterMs } };
+    // Never in the order of the due time: an old delivery may be retried or end after all newer ones.
+    const sort = { createdAtMs: direction } as const;
+    const queries = filters.map((filter) =>
+      this.#deliveries.find({ ...filter, ...created }, { sort, limit }).toArray(),
+    );
+    const found = (await Promise.all(queries)).flat();
     const page = found.sort((a, b) => direction * (a.createdAtMs - b.createdAtMs)).slice(0, limit);
     const last = page.at(-1);
-    if (createdAfterMs !== undefined && last && page.length === limit) {
-      // The limit may have left out deliveries that were created at the same time as the last one.
-      const { createdAtMs } = last;
-      const ofLast = statuses.map((status) =>
-        this.#deliveries.find({ status, ...ofLanes, createdAtMs }).toArray(),
-      );
-      const before = page.filter((one) => one.createdAtMs < createdAtMs);
-      return [...before, ...(await Promise.all(ofLast)).flat()].map(fromDocument);
-    }
-    return page.map(fromDocument);
+    if (createdAfterMs === undefined || !last || page.length < limit) return page.map(fromDocument);
+    // The limit may have left out deliveries that were created at the same time as the last one.
+    const { createdAtMs } = last;
+    const ofLast = filters.map((filter) => this.#deliveries.find({ ...filter, createdAtMs }).toArray());
+    const before = page.filter((one) => one.createdAtMs < createdAtMs);
+    return [...before, ...(await Promise.all(ofLast)).flat()].map(fromDocument);
   }
 
   async redeliver(id: string, nowMs: number, record: PendingAuditRecord): Promise<Delivery | undefined> {
@@ -324,6 +318,16 @@ export class MongoDeliveryStore implements DeliveryStore {
     ]);
     return { count, oldestCreatedAtMs: oldest[0]?.createdAtMs };
   }
+}
+
+/**
+ * Filter of an application's deliveries for a list in the order of creation. Pending and dead deliveries are few: they
+ * are found by lane and sorted. The others are read in the order of creation.
+ */
+function listFilter(applicationId: string, status: DeliveryStatus | undefined): Filter<DeliveryDocument> {
+  if (status === undefined) return { applicationId };
+  if (status !== 'pending' && status !== 'dead') return { applicationId, status };
+  return { status, lane: { $in: destinationSettings.map((setting) => laneOf(applicationId, setting)) } };
 }
 
 /** The update that sets a finished delivery to pending with a new time limit. `more`: further fields to set. */

@@ -84,7 +84,7 @@ test('an application’s callbacks are removed in batches, whatever their state,
   await store(many);
   await store(['pending'], { status: 'pending', owner: 'an instance', lane: 'app/soraEvent' });
   await store(['dead'], { status: 'dead', lane: 'app/fileUploadEvent' });
-  await store(['pending'], { auditAtMs: 1 });
+  await store(['with-audit'], { auditAtMs: 1 });
   await store(['another'], { applicationId: 'app-2', lane: 'app-2/deviceEvent' });
   const probes = bed.store.collection<ProbesDocument>(probesCollection);
   for (const _id of ['app https://a.example', 'app-2 https://a.example']) {
@@ -99,7 +99,7 @@ test('an application’s callbacks are removed in batches, whatever their state,
     more = one.more;
     if (!more) expect(one).toMatchObject({ left: 1, probes: 1 });
   }
-  expect([removed, await left()]).toEqual([47, ['another', 'pending']]);
+  expect([removed, await left()]).toEqual([47, ['another', 'with-audit']]);
   expect(await probes.countDocuments({})).toBe(1);
 });
 

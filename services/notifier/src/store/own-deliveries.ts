@@ -51,9 +51,11 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
       const same = after ? await at(filter, field, after.atMs) : [];
       const found = same.filter(({ _id }) => after && _id < after.id);
       if (found.length < count) {
+        // The range is one of creation times. If the index has the time of the end, the caller applies the range.
+        const { fromMs, toMs } = field === 'createdAtMs' ? query : {};
         const times = {
-          ...(after ? { $lt: after.atMs } : query.toMs !== undefined && { $lte: query.toMs }),
-          ...(query.fromMs !== undefined && field === 'createdAtMs' && { $gte: query.fromMs }),
+          ...(after ? { $lt: after.atMs } : toMs !== undefined && { $lte: toMs }),
+          ...(fromMs !== undefined && { $gte: fromMs }),
         };
         const older = await deliveries
           .find(

@@ -14,8 +14,11 @@ import type { CanceledTransaction, Transitions } from '../ports/transitions.ts';
 
 /** Dispatches transactions to device-link. A transaction is stored before its dispatch (rule B5). */
 export interface Dispatcher {
-  /** Starts the dispatch and returns. After a failure the transaction stays 'created', and the sweeper retries. */
-  dispatch(transaction: StoredTransaction): void;
+  /**
+   * Starts the dispatch. After a failure the transaction stays 'created', and the sweeper retries. The promise resolves
+   * when the dispatch has ended, with or without success.
+   */
+  dispatch(transaction: StoredTransaction): Promise<void>;
   /** Requests the headset's session to drop canceled transactions; best effort, because the start grant decides. */
   withdraw(transactions: readonly CanceledTransaction[], reason: string): void;
   /**
@@ -121,15 +124,16 @@ export function createDispatcher(deps: {
     toMark.add(t.id);
     marks.add({ id: t.id, sentEpoch });
   };
-  const track = (work: Promise<void>, onError: (error: unknown) => void): void => {
+  const track = (work: Promise<void>, onError: (error: unknown) => void): Promise<void> => {
     const done = work.catch(onError);
     inFlight.add(done);
     void done.finally(() => inFlight.delete(done));
+    return done;
   };
 
   return {
     dispatch(t) {
-      track(dispatch(t), (error) =>
+      return track(dispatch(t), (error) =>
         logger.warn({ transactionId: t.id, err: error }, 'not dispatched, the sweeper retries'),
       );
     },
@@ -141,14 +145,14 @@ export function createDispatcher(deps: {
         byDevice.set(t.deviceId, ids);
       }
       for (const [deviceId, transactionIds] of byDevice) {
-        track(
+        void track(
           link.withdraw({ deviceId, transactionIds, reason }).then(() => undefined),
           (error) => logger.debug({ deviceId, err: error }, 'not withdrawn, the start grant decides'),
         );
       }
     },
     reconcileAgain(deviceId, sessionEpoch) {
-      track(
+      void track(
         link.judgeAgain({ deviceId, sessionEpoch: BigInt(sessionEpoch) }).then(() => undefined),
         (error) =>
           logger.debug(

@@ -16,7 +16,10 @@ export interface CallbackSubject {
   readonly operation?: Operation['kind'];
 }
 
-/** Maximum number of progress callbacks of one transaction. */
+/**
+ * Maximum number of progress callbacks of one transaction, so that a faulty headset does not cause callbacks without
+ * end. The sequence number of the end is then at most 1,000,000.
+ */
 export const maxProgressReports = 999_998;
 
 /**

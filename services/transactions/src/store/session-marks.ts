@@ -51,7 +51,8 @@ export function createSessionMarks(
             },
             $max: { sentEpoch: sessionEpoch },
           };
-          const open = { _id: m.id, open: true as const };
+          // A newer session has decided with newer values, so a late reconciliation of an older session writes nothing.
+          const open = { _id: m.id, open: true as const, sentEpoch: { $lte: sessionEpoch } };
           // The headset holds the lost transaction again. One update writes the decision and removes the lost mark,
           // because the process may die between two updates. The lost mark of a newer session stays.
           const updateFound = {
