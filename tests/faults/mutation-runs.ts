@@ -60,8 +60,8 @@ const revocation: Safeguard = {
   mutations: [
     {
       file: 'services/transactions/src/domain/online.ts',
-      from: "if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session)))",
-      to: 'if (true)',
+      from: "!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))",
+      to: 'true',
     },
   ],
   finds: 'no transaction reported as canceled took effect',
@@ -96,9 +96,9 @@ const reportOrder: Safeguard = {
     },
     {
       file: 'services/notifier/src/scheduling/readiness.ts',
-      from: 'if (patience > 0',
+      from: 'if (waitMs > 0',
       // Some requests take longer, as in a real network.
-      to: "if (order === 'tried') await new Promise((go) => setTimeout(go, 50 * Math.random()));\n    if (order === 'ended' && patience > 0",
+      to: "if (order === 'tried') await new Promise((go) => setTimeout(go, 50 * Math.random()));\n    if (order === 'ended' && waitMs > 0",
     },
   ],
   finds: 'a headset’s notifications first arrive in the order of its reports',

@@ -156,7 +156,10 @@ test('as a separate process it has an admin port with health, and ends on SIGTER
   const at = `http://127.0.0.1:${admin}`;
   alone.start();
   try {
-    await waitFor('it to be ready', async () => (await fetch(`${at}/readyz`).catch(() => undefined))?.ok);
+    // A process starts slowly on a busy machine.
+    const patience = { timeoutMs: 60_000 };
+    const isReady = async () => (await fetch(`${at}/readyz`).catch(() => undefined))?.ok;
+    await waitFor('it to be ready', isReady, patience);
     expect((await fetch(`${at}/livez`)).status).toBe(200);
     expect(await (await fetch(`${at}/metrics`)).text()).toContain('headset_build_info{');
     const discovery = await fetch(`http://127.0.0.1:${listen}/.well-known/openid-configuration`);
@@ -165,4 +168,4 @@ test('as a separate process it has an admin port with health, and ends on SIGTER
     expect(await alone.stop()).toBe(true);
   }
   expect(await alone.exited).toBe('0');
-});
+}, 90_000);

@@ -38,7 +38,7 @@ export const removedSafeguards: readonly RemovedSafeguard[] = [
     name: "a token in the library's own words",
     listener: 'stream',
     file: 'services/kit/rpc/src/grpc.ts',
-    from: "if (!text.startsWith('Failed to add metadata entry')) logger.warn(",
+    from: "if (!text.startsWith('Failed to add metadata entry'))\n      logger.warn(",
     to: 'logger.error(',
     finds: /Failed to add metadata entry/,
   },
