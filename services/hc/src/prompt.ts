@@ -11,8 +11,9 @@ export function ask(
   question: string,
   isSecret: boolean,
 ): Promise<string> {
-  out(question);
+  // Before the question: a secret that is typed at once must not be shown.
   keyboard.setRawMode(true);
+  out(question);
   return new Promise((resolve, reject) => {
     let line = '';
     const end = () => {
