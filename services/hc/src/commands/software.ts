@@ -24,7 +24,8 @@ export function addSoftware(program: Command, session: Session): void {
       const withdrawn = await api.post<AppVersion>('/apps/withdraw', wanted, options.idempotencyKey);
       session.show(
         withdrawn,
-        (one) => `${visible(one.version)} of ${visible(one.package)} is withdrawn and can be uploaded again.\n`,
+        (one) =>
+          `${visible(one.version)} of ${visible(one.package)} is withdrawn and can be uploaded again.\n`,
       );
     });
 }
