@@ -68,7 +68,7 @@ const crash = (
   program(name, 'tests/faults/main.ts', { env: { CAN_FAIL: '0', SEED: crashSeed, ...env }, ...more });
 
 /**
- * True in CI. Elsewhere `make test` takes at most 10 minutes: it leaves steps out, and runs 5 rounds of the crash test.
+ * True in CI. Elsewhere `make test` is shorter: it leaves steps out, and runs 5 rounds of the crash test.
  */
 export const isDemanded = process.env['REQUIRE_REAL_STACK'] === '1';
 
@@ -94,7 +94,9 @@ export const slowSteps: readonly Step[] = [
     ifDemanded: true,
   }),
   // Files whose behaviour may depend on the stores run on the real stack, and on both stacks in `make test-long`.
-  jest('end to end, embedded', endToEnd, { env: { STACK: 'embedded', FILES: 'without-stores' } }),
+  jest('end to end, embedded (files that do not depend on the stores)', endToEnd, {
+    env: { STACK: 'embedded', FILES: 'without-stores' },
+  }),
   jest('chart (manifests, values, alerts)', charts, {
     files: ['tests/charts/headset-cloud', 'tests/charts/skaffold.test.ts'],
   }),

@@ -2,7 +2,8 @@ import { useEffect, useState } from 'react';
 
 /**
  * Top of a heading, in pixels from the top of the viewport. For a heading outside the viewport: the top of its part.
- * Such a part may have no layout (`content-visibility`), and reading a position inside it would force one.
+ * A part outside the viewport may have no layout (`content-visibility`). Reading a position inside the part would force a
+ * layout.
  */
 function topOf(id: string): number | undefined {
   const heading = document.getElementById(id);
